@@ -1,0 +1,88 @@
+package queries
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// Step runs exactly one query and keeps its result. A pipeline calls it twice: first to
+// learn the query, with every result an error, then with the answer. It must return the
+// query's error and keep nothing when there is one.
+type Step func(ctx context.Context, q *Queries) error
+
+// BatchSender sends pipelined queries; pools, connections and transactions do.
+type BatchSender interface {
+	SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults
+}
+
+// Pipeline sends the queries of all steps in one round trip. Outside a transaction they form
+// one: all of them happen or none. That a result is not what its step wants must therefore
+// be an error in SQL (see memkernel.expect), not in Go, if it is to undo the others.
+//
+// It returns the first error, having read what came before it; pgx.ErrNoRows of a step does
+// not count as one for the database.
+func Pipeline(ctx context.Context, db BatchSender, steps ...Step) error {
+	var rec recorder
+	for i, step := range steps {
+		if err := step(ctx, New(&rec)); !errors.Is(err, errRecording) {
+			return fmt.Errorf("pipeline step %d ran no query: %w", i, err)
+		}
+	}
+	if rec.batch.Len() != len(steps) {
+		return fmt.Errorf("%d pipeline steps ran %d queries", len(steps), rec.batch.Len())
+	}
+	results := db.SendBatch(ctx, &rec.batch)
+	replay := New(&replayer{results: results})
+	var first error
+	for _, step := range steps {
+		if err := step(ctx, replay); err != nil && first == nil {
+			first = err
+		}
+	}
+	if err := results.Close(); err != nil && (first == nil || errors.Is(first, pgx.ErrNoRows)) {
+		// The commit itself can fail, and only shows here.
+		first = err
+	}
+	return first
+}
+
+var errRecording = errors.New("recording") //nolint:gochecknoglobals // a sentinel, like any error value
+
+// recorder is a database that only takes note of what it is asked.
+type recorder struct{ batch pgx.Batch }
+
+func (r *recorder) Exec(_ context.Context, sql string, args ...any) (pgconn.CommandTag, error) {
+	r.batch.Queue(sql, args...)
+	return pgconn.CommandTag{}, errRecording
+}
+
+func (r *recorder) Query(_ context.Context, sql string, args ...any) (pgx.Rows, error) {
+	r.batch.Queue(sql, args...)
+	return nil, errRecording
+}
+
+func (r *recorder) QueryRow(_ context.Context, sql string, args ...any) pgx.Row {
+	r.batch.Queue(sql, args...)
+	return recordedRow{}
+}
+
+type recordedRow struct{}
+
+func (recordedRow) Scan(...any) error { return errRecording }
+
+// replayer answers each query with the next result of a batch.
+type replayer struct{ results pgx.BatchResults }
+
+func (r *replayer) Exec(context.Context, string, ...any) (pgconn.CommandTag, error) {
+	return r.results.Exec()
+}
+
+func (r *replayer) Query(context.Context, string, ...any) (pgx.Rows, error) {
+	return r.results.Query()
+}
+
+func (r *replayer) QueryRow(context.Context, string, ...any) pgx.Row { return r.results.QueryRow() }

@@ -1,0 +1,50 @@
+-- name: AuditAppend :exec
+INSERT INTO memkernel.audit_log (tenant, ts, namespace, actor, key_id, agent_id, op, memory_id, purpose, result, detail)
+VALUES (@tenant, @ts, @namespace, @actor, sqlc.narg('key_id')::uuid, @agent_id, @op, sqlc.narg('memory_id')::uuid,
+    sqlc.narg('purpose')::text, @result, @detail);
+
+-- AuditAppendMany appends the rows of many calls in one commit. Empty texts stand for NULL.
+-- name: AuditAppendMany :exec
+INSERT INTO memkernel.audit_log (tenant, ts, namespace, actor, key_id, agent_id, op, memory_id, purpose, result, detail)
+SELECT r.tenant, r.ts, r.namespace, r.actor, nullif(r.key_id, '')::uuid, r.agent_id, r.op, nullif(r.memory_id, '')::uuid,
+    nullif(r.purpose, ''), r.result, r.detail
+FROM (
+    SELECT unnest(@tenants::text[]) AS tenant, unnest(@times::timestamptz[]) AS ts, unnest(@namespaces::text[]) AS namespace,
+        unnest(@actors::text[]) AS actor, unnest(@key_ids::text[]) AS key_id, unnest(@agent_ids::text[]) AS agent_id,
+        unnest(@ops::text[]) AS op, unnest(@memory_ids::text[]) AS memory_id, unnest(@purposes::text[]) AS purpose,
+        unnest(@results::text[]) AS result, unnest(@details::text[]) AS detail
+) AS r;
+
+-- AuditSearch pages backwards through the rows of a subtree.
+-- name: AuditSearch :many
+SELECT a.seq, a.ts, a.tenant, a.namespace, a.actor, a.key_id, a.agent_id, a.op, a.memory_id, a.purpose, a.result, a.detail
+FROM memkernel.audit_log AS a
+WHERE a.tenant = @tenant
+    AND (a.namespace = @subtree OR (a.namespace >= @subtree_from AND a.namespace < @subtree_to))
+    AND a.seq < @before_seq
+    AND (sqlc.narg('ts_from')::timestamptz IS NULL OR a.ts >= sqlc.narg('ts_from'))
+    AND (sqlc.narg('ts_to')::timestamptz IS NULL OR a.ts <= sqlc.narg('ts_to'))
+    AND (cardinality(@ops::text[]) = 0 OR a.op = ANY(@ops::text[]))
+    AND (cardinality(@results::text[]) = 0 OR a.result = ANY(@results::text[]))
+    AND (@actor::text = '' OR a.actor = @actor::text)
+    AND (sqlc.narg('memory_id')::uuid IS NULL OR a.memory_id = sqlc.narg('memory_id')::uuid)
+ORDER BY a.seq DESC
+LIMIT @max_rows;
+
+-- name: AuditCount :one
+SELECT count(*) AS total, count(*) FILTER (WHERE a.result = 'denied') AS denied,
+    count(*) FILTER (WHERE a.result = 'error') AS failed
+FROM memkernel.audit_log AS a
+WHERE a.tenant = @tenant AND a.namespace = @namespace;
+
+-- AccessBumpMany counts served rows for a reading namespace. The rows come sorted by reader
+-- and id: a common order keeps concurrent bumps from deadlocking.
+-- name: AccessBumpMany :exec
+INSERT INTO memkernel.memory_access AS a (tenant, reader, memory_id, hits, last_at)
+SELECT r.tenant, r.reader, r.memory_id::uuid, r.hits, r.last_at
+FROM (
+    SELECT unnest(@tenants::text[]) AS tenant, unnest(@readers::text[]) AS reader, unnest(@memory_ids::text[]) AS memory_id,
+        unnest(@hits::bigint[]) AS hits, unnest(@times::timestamptz[]) AS last_at
+) AS r
+ON CONFLICT (tenant, reader, memory_id) DO UPDATE
+SET hits = a.hits + excluded.hits, last_at = greatest(a.last_at, excluded.last_at);

@@ -1,0 +1,129 @@
+-- name: MemoryInsert :exec
+INSERT INTO memkernel.memory_objects (tenant, id, namespace, kind, text, dedupe_key, event_time, event_end,
+    assertion_time, t_valid_from, provenance, source, actor, key_id, agent_id, tokens, capture_id,
+    terms, terms_length, terms_version)
+VALUES (@tenant, @id, @namespace, @kind, @text, @dedupe_key, sqlc.narg('event_time')::timestamptz,
+    sqlc.narg('event_end')::timestamptz, @assertion_time, @t_valid_from, @provenance, @source, @actor,
+    sqlc.narg('key_id')::uuid, @agent_id, @tokens, @capture_id, @terms, @terms_length, @terms_version);
+
+-- MemorySupersede closes the victim and inserts its successor in one statement. The guard
+-- is the victim being current and in the writer's own namespace. If it is not, the
+-- transaction aborts with MK001 and nothing has happened.
+-- name: MemorySupersede :one
+WITH closed AS (
+    UPDATE memkernel.memory_objects AS v
+    SET t_valid_to = greatest(@t_valid_from, v.t_valid_from), end_reason = 'superseded'
+    WHERE v.tenant = @tenant AND v.id = @victim AND v.namespace = @namespace AND v.t_valid_to IS NULL AND v.status = 'active'
+    RETURNING v.id, coalesce(v.chain, v.id) AS chain, v.t_valid_to
+), made AS (
+    INSERT INTO memkernel.memory_objects (tenant, id, namespace, kind, text, dedupe_key, event_time, event_end,
+        assertion_time, t_valid_from, provenance, source, actor, key_id, agent_id, tokens, capture_id,
+        terms, terms_length, terms_version, supersedes, chain)
+    SELECT @tenant, @id, @namespace, @kind, @text, @dedupe_key, sqlc.narg('event_time')::timestamptz,
+        sqlc.narg('event_end')::timestamptz, @assertion_time, c.t_valid_to, @provenance, @source, @actor,
+        sqlc.narg('key_id')::uuid, @agent_id, @tokens, @capture_id, @terms, @terms_length, @terms_version, c.id, c.chain
+    FROM closed AS c
+    RETURNING id
+)
+SELECT memkernel.expect(count(*), 1) FROM made;
+
+-- name: MemoryRetract :one
+WITH closed AS (
+    UPDATE memkernel.memory_objects AS v
+    SET t_valid_to = greatest(@t_valid_to, v.t_valid_from), end_reason = 'retracted', end_note = @note::text
+    WHERE v.tenant = @tenant AND v.id = @id AND v.namespace = @namespace AND v.t_valid_to IS NULL
+    RETURNING v.id
+)
+SELECT memkernel.expect(count(*), 1) FROM closed;
+
+-- MemoryDuplicate finds the one current copy of a text in the writer's own namespace.
+-- name: MemoryDuplicate :one
+SELECT m.id FROM memkernel.memory_objects AS m
+WHERE m.tenant = @tenant AND m.namespace = @namespace AND m.dedupe_key = @dedupe_key
+    AND m.t_valid_to IS NULL AND m.status = 'active';
+
+-- MemoryHold locks the current copy against being closed until the transaction ends, so
+-- that a duplicate is counted only while what it duplicates is believed.
+-- name: MemoryHold :one
+WITH held AS (
+    SELECT m.id FROM memkernel.memory_objects AS m
+    WHERE m.tenant = @tenant AND m.id = @id AND m.namespace = @namespace AND m.t_valid_to IS NULL AND m.status = 'active'
+    FOR SHARE
+)
+SELECT memkernel.expect(count(*), 1) FROM held;
+
+-- MemoryTarget describes a visible memory and the current head of its chain, for a write
+-- that wants to change it.
+-- name: MemoryTarget :one
+SELECT m.id, m.namespace, m.status, m.t_valid_to, m.end_reason, m.terms, m.terms_length,
+    h.id AS head_id, h.terms AS head_terms, h.terms_length AS head_length, h.dedupe_key AS head_dedupe_key
+FROM memkernel.memory_objects AS m
+LEFT JOIN memkernel.memory_objects AS h ON h.tenant = m.tenant AND h.namespace = m.namespace
+    AND h.t_valid_to IS NULL AND h.status = 'active'
+    AND h.id = CASE WHEN m.t_valid_to IS NULL THEN m.id ELSE (
+        SELECT x.id FROM memkernel.memory_objects AS x
+        WHERE x.tenant = m.tenant AND x.namespace = m.namespace AND x.chain = coalesce(m.chain, m.id) AND x.t_valid_to IS NULL) END
+WHERE m.tenant = @tenant AND m.id = @id AND m.namespace = ANY(@namespaces::text[]);
+
+-- MemoryExists tells the audit log, and nobody else, whether an id that was not found exists.
+-- It has no namespace predicate for that reason.
+-- name: MemoryExists :one
+-- @sqlc-vet-disable namespace-predicate
+SELECT EXISTS (SELECT 1 FROM memkernel.memory_objects AS m WHERE m.tenant = @tenant AND m.id = @id);
+
+-- MemoryGet reads one visible memory, ended or not. With as_of, the version of its chain
+-- that was believed at that time.
+-- name: MemoryGet :many
+SELECT m.id, m.namespace, m.kind, m.text, m.event_time, m.event_end, m.assertion_time, m.t_valid_from, m.t_valid_to,
+    m.end_reason, m.end_note, m.supersedes, m.status, m.provenance, m.source, m.actor, m.agent_id, m.tokens
+FROM memkernel.memory_objects AS m
+WHERE m.tenant = @tenant AND m.namespace = ANY(@namespaces::text[]) AND m.status = 'active'
+    AND m.id = @id
+LIMIT 1;
+
+-- name: MemoryGetAsOf :many
+SELECT m.id, m.namespace, m.kind, m.text, m.event_time, m.event_end, m.assertion_time, m.t_valid_from, m.t_valid_to,
+    m.end_reason, m.end_note, m.supersedes, m.status, m.provenance, m.source, m.actor, m.agent_id, m.tokens
+FROM memkernel.memory_objects AS o
+JOIN memkernel.memory_objects AS m ON m.tenant = o.tenant AND m.namespace = o.namespace
+    AND (m.id = coalesce(o.chain, o.id) OR m.chain = coalesce(o.chain, o.id))
+WHERE o.tenant = @tenant AND o.namespace = ANY(@namespaces::text[]) AND o.id = @id
+    AND m.status = 'active' AND m.t_valid_from <= @as_of AND (m.t_valid_to IS NULL OR m.t_valid_to > @as_of)
+LIMIT 1;
+
+-- MemoryHistory lists a visible memory's whole chain, newest first.
+-- name: MemoryHistory :many
+SELECT m.id, m.namespace, m.kind, m.text, m.event_time, m.event_end, m.assertion_time, m.t_valid_from, m.t_valid_to,
+    m.end_reason, m.end_note, m.supersedes, m.status, m.provenance, m.source, m.actor, m.agent_id, m.tokens
+FROM memkernel.memory_objects AS o
+JOIN memkernel.memory_objects AS m ON m.tenant = o.tenant AND m.namespace = o.namespace
+    AND (m.id = coalesce(o.chain, o.id) OR m.chain = coalesce(o.chain, o.id))
+WHERE o.tenant = @tenant AND o.namespace = ANY(@namespaces::text[]) AND o.id = @id AND m.status = 'active'
+    AND (m.t_valid_from, m.id) < (@before_time::timestamptz, @before_id::uuid)
+ORDER BY m.t_valid_from DESC, m.id DESC
+LIMIT @max_rows;
+
+-- MemoryServe re-reads what a driver proposed, under the same conditions that the view
+-- served it.
+-- name: MemoryServe :many
+SELECT m.id, m.namespace, m.kind, m.text, m.event_time, m.event_end, m.assertion_time, m.t_valid_from, m.t_valid_to,
+    m.end_reason, m.end_note, m.supersedes, m.status, m.provenance, m.source, m.actor, m.agent_id, m.tokens
+FROM memkernel.memory_objects AS m
+WHERE m.tenant = @tenant AND m.id = ANY((@ids::text[])::uuid[]) AND m.namespace = ANY(@namespaces::text[]) AND m.status = 'active'
+    AND CASE
+        WHEN sqlc.narg('as_of')::timestamptz IS NOT NULL
+            THEN m.t_valid_from <= sqlc.narg('as_of') AND (m.t_valid_to IS NULL OR m.t_valid_to > sqlc.narg('as_of'))
+        ELSE @ended::boolean OR m.t_valid_to IS NULL
+    END
+LIMIT @max_rows;
+
+-- name: MemoryStats :many
+SELECT m.kind, count(*) FILTER (WHERE m.t_valid_to IS NULL AND m.status = 'active') AS live,
+    count(*) FILTER (WHERE m.end_reason = 'superseded') AS superseded,
+    count(*) FILTER (WHERE m.end_reason = 'retracted') AS retracted,
+    count(*) FILTER (WHERE m.end_reason = 'expired') AS expired,
+    coalesce(sum(m.tokens) FILTER (WHERE m.t_valid_to IS NULL AND m.status = 'active'), 0)::bigint AS live_tokens
+FROM memkernel.memory_objects AS m
+WHERE m.tenant = @tenant AND m.namespace = ANY(@namespaces::text[])
+GROUP BY m.kind
+LIMIT 100;

@@ -1,0 +1,133 @@
+-- The arms come in two shapes: over the narrow tables alone for the ordinary search, and
+-- joined with the rows for one with conditions on time, kind or ended rows. Both take the
+-- namespaces that the caller sees.
+
+-- name: PostingList :many
+SELECT t.id, t.term, t.tf, t.length, t.tokens
+FROM memkernel.memory_terms AS t
+WHERE t.tenant = @tenant
+    AND t.ns = ANY((SELECT array_agg(n.id) FROM memkernel.namespaces AS n
+        WHERE n.tenant = @tenant AND n.path = ANY(@namespaces::text[]))::integer[])
+    AND t.term = ANY(@terms::bigint[]) AND t.live
+LIMIT @max_rows;
+
+-- name: PostingListFiltered :many
+SELECT t.id, t.term, t.tf, t.length, t.tokens
+FROM memkernel.memory_terms AS t
+JOIN memkernel.memory_objects AS m ON m.tenant = t.tenant AND m.id = t.id
+WHERE t.tenant = @tenant
+    AND t.ns = ANY((SELECT array_agg(n.id) FROM memkernel.namespaces AS n
+        WHERE n.tenant = @tenant AND n.path = ANY(@namespaces::text[]))::integer[])
+    AND t.term = ANY(@terms::bigint[])
+    AND m.namespace = ANY(@namespaces::text[]) AND m.status = 'active'
+    AND CASE
+        WHEN sqlc.narg('as_of')::timestamptz IS NOT NULL
+            THEN m.t_valid_from <= sqlc.narg('as_of') AND (m.t_valid_to IS NULL OR m.t_valid_to > sqlc.narg('as_of'))
+        ELSE @ended::boolean OR m.t_valid_to IS NULL
+    END
+    AND (cardinality(@kinds::text[]) = 0 OR m.kind = ANY(@kinds::text[]))
+    AND (sqlc.narg('event_from')::timestamptz IS NULL
+        OR coalesce(m.event_end, m.event_time, m.assertion_time) >= sqlc.narg('event_from'))
+    AND (sqlc.narg('event_to')::timestamptz IS NULL OR coalesce(m.event_time, m.assertion_time) <= sqlc.narg('event_to'))
+LIMIT @max_rows;
+
+-- FilteredStats counts what PostingListFiltered ranks, for BM25.
+-- name: FilteredStats :one
+SELECT count(*) AS live_rows, coalesce(sum(m.terms_length), 0)::bigint AS live_length
+FROM memkernel.memory_objects AS m
+WHERE m.tenant = @tenant AND m.namespace = ANY(@namespaces::text[]) AND m.status = 'active'
+    AND CASE
+        WHEN sqlc.narg('as_of')::timestamptz IS NOT NULL
+            THEN m.t_valid_from <= sqlc.narg('as_of') AND (m.t_valid_to IS NULL OR m.t_valid_to > sqlc.narg('as_of'))
+        ELSE @ended::boolean OR m.t_valid_to IS NULL
+    END
+    AND (cardinality(@kinds::text[]) = 0 OR m.kind = ANY(@kinds::text[]))
+    AND (sqlc.narg('event_from')::timestamptz IS NULL
+        OR coalesce(m.event_end, m.event_time, m.assertion_time) >= sqlc.narg('event_from'))
+    AND (sqlc.narg('event_to')::timestamptz IS NULL OR coalesce(m.event_time, m.assertion_time) <= sqlc.narg('event_to'));
+
+-- VectorNearest scans the covering index. the predicate on dim picks it.
+-- name: VectorNearest :many
+SELECT v.id, v.tokens, (v.embedding <#> (SELECT ((@embedding::real[])::vector)))::double precision AS distance
+FROM memkernel.memory_vectors AS v
+WHERE v.tenant = @tenant
+    AND v.ns = ANY((SELECT array_agg(n.id) FROM memkernel.namespaces AS n
+        WHERE n.tenant = @tenant AND n.path = ANY(@namespaces::text[]))::integer[])
+    AND v.model = @model AND v.live AND v.dim <= 500
+ORDER BY distance, v.id
+LIMIT @max_rows;
+
+-- VectorNearestWide is VectorNearest for vectors that an index tuple cannot hold.
+-- name: VectorNearestWide :many
+SELECT v.id, v.tokens, (v.embedding <#> (SELECT ((@embedding::real[])::vector)))::double precision AS distance
+FROM memkernel.memory_vectors AS v
+WHERE v.tenant = @tenant
+    AND v.ns = ANY((SELECT array_agg(n.id) FROM memkernel.namespaces AS n
+        WHERE n.tenant = @tenant AND n.path = ANY(@namespaces::text[]))::integer[])
+    AND v.model = @model AND v.live AND v.dim > 500
+ORDER BY distance, v.id
+LIMIT @max_rows;
+
+-- name: VectorNearestFiltered :many
+SELECT v.id, v.tokens, (v.embedding <#> (SELECT ((@embedding::real[])::vector)))::double precision AS distance
+FROM memkernel.memory_vectors AS v
+JOIN memkernel.memory_objects AS m ON m.tenant = v.tenant AND m.id = v.id
+WHERE v.tenant = @tenant AND v.model = @model
+    AND m.namespace = ANY(@namespaces::text[]) AND m.status = 'active'
+    AND CASE
+        WHEN sqlc.narg('as_of')::timestamptz IS NOT NULL
+            THEN m.t_valid_from <= sqlc.narg('as_of') AND (m.t_valid_to IS NULL OR m.t_valid_to > sqlc.narg('as_of'))
+        ELSE @ended::boolean OR m.t_valid_to IS NULL
+    END
+    AND (cardinality(@kinds::text[]) = 0 OR m.kind = ANY(@kinds::text[]))
+    AND (sqlc.narg('event_from')::timestamptz IS NULL
+        OR coalesce(m.event_end, m.event_time, m.assertion_time) >= sqlc.narg('event_from'))
+    AND (sqlc.narg('event_to')::timestamptz IS NULL OR coalesce(m.event_time, m.assertion_time) <= sqlc.narg('event_to'))
+ORDER BY distance, v.id
+LIMIT @max_rows;
+
+-- RecentList returns the newest rows first: ids are ordered by time.
+-- name: RecentList :many
+SELECT m.id, m.tokens
+FROM memkernel.memory_objects AS m
+WHERE m.tenant = @tenant AND m.namespace = ANY(@namespaces::text[]) AND m.status = 'active'
+    AND CASE
+        WHEN sqlc.narg('as_of')::timestamptz IS NOT NULL
+            THEN m.t_valid_from <= sqlc.narg('as_of') AND (m.t_valid_to IS NULL OR m.t_valid_to > sqlc.narg('as_of'))
+        ELSE @ended::boolean OR m.t_valid_to IS NULL
+    END
+    AND (cardinality(@kinds::text[]) = 0 OR m.kind = ANY(@kinds::text[]))
+    AND (sqlc.narg('event_from')::timestamptz IS NULL
+        OR coalesce(m.event_end, m.event_time, m.assertion_time) >= sqlc.narg('event_from'))
+    AND (sqlc.narg('event_to')::timestamptz IS NULL OR coalesce(m.event_time, m.assertion_time) <= sqlc.narg('event_to'))
+ORDER BY m.id DESC
+LIMIT @max_rows;
+
+-- name: TermInsertMany :exec
+INSERT INTO memkernel.memory_terms (tenant, ns, term, live, id, tf, length, tokens)
+SELECT @tenant, @ns, unnest(@terms::bigint[]), true, @id, unnest(@tfs::smallint[]), @length, @tokens;
+
+-- TermCloseMany takes a row's postings out of the live set.
+-- name: TermCloseMany :exec
+UPDATE memkernel.memory_terms SET live = false
+WHERE tenant = @tenant AND ns = @ns AND term = ANY(@terms::bigint[]) AND live AND id = @id;
+
+-- name: VectorInsert :exec
+INSERT INTO memkernel.memory_vectors (tenant, id, model, ns, live, tokens, dim, embedding)
+VALUES (@tenant, @id, @model, @ns, true, @tokens, @dim, ((@embedding::real[])::vector));
+
+-- name: VectorClose :exec
+UPDATE memkernel.memory_vectors SET live = false WHERE tenant = @tenant AND id = @id AND live;
+
+-- name: EmbeddingModelEnsure :one
+WITH made AS (
+    INSERT INTO memkernel.embedding_models (name, revision, dim) VALUES (@name, @revision, @dim)
+    ON CONFLICT DO NOTHING RETURNING id
+)
+SELECT made.id FROM made
+UNION ALL
+SELECT e.id FROM memkernel.embedding_models AS e WHERE e.name = @name AND e.revision = @revision AND e.dim = @dim
+LIMIT 1;
+
+-- name: EmbeddingModelList :many
+SELECT e.id, e.name, e.revision, e.dim FROM memkernel.embedding_models AS e ORDER BY e.id DESC LIMIT 100;
