@@ -95,7 +95,8 @@ func acronym(w []byte) bool {
 //
 //   - an elided article or pronoun in front goes (l'homme, dell'anno, qu'il);
 //   - n't stays, joined (don't is dont, as it is often typed);
-//   - any other ending after two characters or more goes (Anna's, we'll, Ankara'nın);
+//   - any other ending after I, or after two characters or more, goes (Anna's, I'll,
+//     Ankara'nın);
 //   - otherwise the two sides are joined (O'Brien is obrien).
 //
 // Outside the Latin script the apostrophe is part of the word and is dropped.
@@ -109,7 +110,7 @@ func (a *analyzer) apostrophe(start int) {
 		a.buf = append(a.buf[:start], tail...)
 	case latin && string(tail) == "t" && head[len(head)-1] == 'n':
 		a.buf = append(a.buf[:start+i], 't')
-	case latin && utf8.RuneCount(head) >= 2:
+	case latin && (utf8.RuneCount(head) >= 2 || head[0] == 'i'):
 		a.buf = a.buf[:start+i]
 	default:
 		n := 0

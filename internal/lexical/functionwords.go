@@ -33,18 +33,22 @@ func buildFunctionWords() map[string]languageSet {
 func functionWordList(l language) string {
 	switch l {
 	case english:
-		return `a about after all also am an and any are as at be because been before being but by can could did
-			do does doing down for from had has have having he her here hers him his how i if in into is it its
-			just me more most my no not now of on only or other our out over own she should so some such than that
-			the their them then there these they this those through to too under up very was we were what when
-			where which while who whom why will with would you your yours dont didnt doesnt isnt cant im`
+		return `a about after again against all also although am an and another any are as at be because been before
+			being both but by can cannot cant could couldnt did didnt do does doesnt doing dont down during each
+			either else ever every few for from further had hadnt has hasnt have havent having he her here hers
+			herself him himself his how however i if im in into is isnt it its itself just me might more most must
+			my myself neither no nor not now of off on once only onto or other our ours ourselves out over own same
+			shall she should shouldnt since so some such than that the their theirs them themselves then there these
+			they this those though through thus to too under until up upon us very was wasnt we were werent what
+			when where whether which while who whom whose why will with within without wont would wouldnt yet you
+			your yours yourself yourselves`
 	case spanish:
 		return `a al algo algún alguna algunas alguno algunos ante antes aquel aquella así aunque como cómo con contra
 			cual cuál cuando cuándo cuánto de del desde donde dónde durante e el él ella ellas ellos en entre era
 			eran es esa esas ese eso esos esta está están estas este esto estos estoy fue fueron ha había han hasta
 			hay la las le les lo los más me mi mis mucho muy nada ni no nos nosotros o os otra otro para pero poco
 			por porque que qué quien quién quiénes se sea ser si sí sin sobre son soy su sus también tan tengo ti
-			tiene todo todos tu tú tus un una unas uno unos usted y ya yo`
+			tiene todo todos tu tú tus un una unas uno unos usted y yo`
 	case french:
 		return `à ai alors après au aucun aussi autre autres aux avant avec avoir avait c car ce ceci cela celle ces cet
 			cette ceux chez comme comment d dans de depuis des donc du elle elles en encore entre es est et étaient
@@ -85,10 +89,10 @@ func functionWordList(l language) string {
 			buna bunu bunun burada çok çünkü da daha de defa değil diye dolayı en fakat gibi göre hangi hatta hem henüz
 			hep hepsi her hiç için ile ilgili ise kadar karşı kendi kez ki kim mı mi mu mü nasıl ne neden nedir nerede
 			niçin niye o olan olarak oldu olduğu ona onlar onu onun oysa pek sana sen seni senin siz sizin sonra şey
-			şu tüm üzere var ve veya ya yani yok zaman`
+			şu tüm üzere var ve veya yani yok zaman`
 	case romanian:
 		return `a acea aceasta această aceea acei acel acele acest acesta aceste acestea acestui acolo acum ai aici al
-			ale am ar are as asta astfel atunci au avea ca că când care căruia ce cea cel cele cine cu cum da dacă dar
+			ale am ar are as asta astfel atunci au avea ca că când căruia ce cea cel cele cine cu cum da dacă dar
 			de deci deja din după e ea ei el ele era este eu fără fi fie fost iar îi îl îmi în între își îți la le lor
 			lui mai mea meu mi mult ne nici nimic noi nostru nu o oare or pe pentru prin sa să sale sau se si și spre
 			sub sunt ta tău te toate tot toți tu un una unde unei unor unui va voi vom vor vostru vreo`
@@ -120,7 +124,7 @@ func functionWordList(l language) string {
 	case hungarian:
 		return `a abban ahhoz ahogy aki akik akkor alatt által általában amely amelyek ami amit amíg annak arra át az
 			azért azok azon azonban aztán azt be belül benne cikk csak de e eddig egész egy egyéb egyik egyre el első
-			előtt én és ez ezek ezen ezért ezt fel felé ha hanem hiszen hogy hogyan igen így ill ilyen is ismét itt
+			előtt én és ez ezek ezen ezért ezt fel felé ha hanem hiszen hogy hogyan igen így ilyen is ismét itt
 			jól kell kellett keresztül ki kívül között közül le legyen lehet lenne lesz lett maga magát majd már más
 			meg még mellett mely mert mi mikor mindig minden mint mintha mit mivel most nagy nagyon ne néha nekem neki
 			nem nincs ő ők olyan ott össze pedig persze rá s saját sem semmi sok sokat számára szemben szerint szinte

@@ -89,6 +89,11 @@ func (a *analyzer) term(t token, lang language) []byte {
 	return a.base(w, t.script)
 }
 
+// function reports whether a token is a function word of the language.
+func (a *analyzer) function(t token, lang language) bool {
+	return t.kind == kindWord && t.script == scriptLatin && !t.name && functionWordSet(a.text(t)).has(lang)
+}
+
 func (a *analyzer) stemmed(w []byte, l language, s script) []byte {
 	stem := a.stemmer.stem(string(w), l)
 	a.scratch = append(a.scratch[:0], stem...)
@@ -115,8 +120,7 @@ func Walk(text string, yield func(term []byte, function bool) bool) {
 	a.tokenize(text)
 	lang := a.detect.best()
 	for _, t := range a.tokens {
-		function := t.kind == kindWord && t.script == scriptLatin && functionWordSet(a.text(t)).has(lang)
-		if !yield(a.term(t, lang), function) {
+		if !yield(a.term(t, lang), a.function(t, lang)) {
 			return
 		}
 	}

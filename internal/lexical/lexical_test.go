@@ -47,7 +47,7 @@ func TestInflectedQueryFindsDocument(t *testing.T) {
 		{"german name in english query", "Herr Schneider ist nicht mehr bei uns.", "Schneider"},
 		{"french plural", "Les réservations sont faites pour la semaine prochaine.", "réservation"},
 		{"french elision", "L'hôtel était près de l'église.", "hotel eglise"},
-		{"french verb", "Ils mangent toujours dans ce restaurant.", "manger"},
+		{"french verb", "Il mangeait toujours dans ce restaurant.", "manger"},
 		{"spanish plural", "Le gustan las canciones de su hermana.", "cancion"},
 		{"spanish verb", "Ellos trabajaron en la oficina de Madrid.", "trabajando"},
 		{"italian plural", "I ragazzi preferiscono giocare nel giardino.", "ragazzo"},
@@ -118,10 +118,11 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// A text finds itself: every term of a document is a term of the same text as a query.
+// A text finds itself: every term of a document, save function words, is a term of the
+// same text as a query.
 func TestQueryCoversDocument(t *testing.T) {
 	t.Parallel()
-	text := "Die Häuser sind schön, don't you think? 猫が好き getUserName 1,000 고양이를 собаки"
+	text := "Häuser schön, think? 猫が好き getUserName 1,000 고양이를 собаки"
 	doc := lexical.Analyze(text)
 	require.NotEmpty(t, doc.Terms)
 	have := map[int64]bool{}
@@ -130,5 +131,33 @@ func TestQueryCoversDocument(t *testing.T) {
 	}
 	for _, d := range doc.Terms {
 		assert.True(t, have[d.Hash])
+	}
+}
+
+func TestQueryFunctionWords(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		name, text string
+		want       []string // main forms, first in the result
+	}{
+		{"left out beside content", "What did the dog eat?", []string{"dog", "eat"}},
+		{"kept when alone", "who are you", []string{"who", "are", "you"}},
+		{"kept as a name", "What did Will say?", []string{"will", "say"}},
+		{"kept in capitals", "the IT department", []string{"it", "depart"}},
+		{"german", "Was hat der Hund gefressen?", []string{"hund", "gefress"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			got := lexical.Query(tc.text, 0)
+			require.GreaterOrEqual(t, len(got), len(tc.want))
+			for i, w := range tc.want {
+				assert.Equal(t, lexical.TermHash(w), got[i].Hash, w)
+			}
+			groups := map[int]bool{}
+			for _, q := range got {
+				groups[q.Group] = true
+			}
+			assert.Len(t, groups, len(tc.want))
+		})
 	}
 }

@@ -1,28 +1,28 @@
 package lexical
 
 // Query turns a query's text into at most maxTerms terms (0 or less: no bound), the most
-// useful first. Every word yields its stem in the language the text seems to have, and
-// the other stems it could have as alternatives with the same Group, so that a document
-// whose language was judged differently is still found. TF is how often the word occurs.
+// useful first: words in the order of the text, then alternatives. Every word yields its
+// stem in the language the text seems to have, and the other stems it could have as
+// alternatives with the same Group, so that a document whose language was judged
+// differently is still found. TF is how often the word occurs.
 //
-// When the bound cuts, alternatives go before words, and function words before both.
-// Without a bound, every term of Analyze(text) is among the terms of Query(text).
-// It is safe for concurrent use and always returns the same for the same text.
+// Function words are left out as long as another word remains. They are in the index, but
+// they are most of the postings and carry next to nothing: without them the evidence of
+// conversational questions is found among the first ten rows more often, not less (from
+// 63 to 68 in a hundred on LoCoMo), and a third of the postings is read.
+//
+// Query is safe for concurrent use and always returns the same for the same text. A text
+// without letters, digits or symbols has no terms.
 func Query(text string, maxTerms int) []Term {
 	a := acquire()
 	defer a.release()
 	a.tokenize(text)
-	q := querier{a: a, lang: a.detect.best(), seen: make(map[int64]int)}
-	for _, function := range [...]bool{false, true} {
-		if function {
-			q.alternatives()
-		}
-		for i, t := range a.tokens {
-			if q.function(t) == function {
-				q.add(i, t)
-			}
-		}
+	q := querier{a: a, lang: a.detect.best(), seen: make(map[int64]int, len(a.tokens))}
+	q.words(false)
+	if len(q.terms) == 0 {
+		q.words(true)
 	}
+	q.alternatives(maxTerms)
 	if maxTerms > 0 && len(q.terms) > maxTerms {
 		q.terms = q.terms[:maxTerms]
 	}
@@ -38,25 +38,27 @@ type querier struct {
 	from  []int // per term: the token it came from
 }
 
-func (q *querier) function(t token) bool {
-	return t.kind == kindWord && t.script == scriptLatin && functionWordSet(q.a.text(t)).has(q.lang)
-}
-
-// add adds the main form of a token.
-func (q *querier) add(i int, t token) {
-	h := hashTerm(q.a.term(t, q.lang))
-	if at, ok := q.seen[h]; ok {
-		q.terms[at].TF++
-		return
+// words adds the main form of every token that is, or is not, a function word.
+func (q *querier) words(function bool) {
+	for i, t := range q.a.tokens {
+		if q.a.function(t, q.lang) != function {
+			continue
+		}
+		h := hashTerm(q.a.term(t, q.lang))
+		if at, ok := q.seen[h]; ok {
+			q.terms[at].TF++
+			continue
+		}
+		q.seen[h] = len(q.terms)
+		q.terms = append(q.terms, Term{Hash: h, TF: 1, Group: len(q.terms) + 1})
+		q.from = append(q.from, i)
 	}
-	q.seen[h] = len(q.terms)
-	q.terms = append(q.terms, Term{Hash: h, TF: 1, Group: len(q.terms) + 1})
-	q.from = append(q.from, i)
 }
 
-// alternatives adds the other stems of the words added so far.
-func (q *querier) alternatives() {
-	for at, n := 0, len(q.terms); at < n; at++ {
+// alternatives adds the other stems of the words added so far, unless there are as many
+// as wanted.
+func (q *querier) alternatives(maxTerms int) {
+	for at, n := 0, len(q.terms); at < n && (maxTerms <= 0 || len(q.terms) < maxTerms); at++ {
 		t := q.a.tokens[q.from[at]]
 		if t.kind != kindWord || t.script != scriptLatin {
 			continue

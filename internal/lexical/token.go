@@ -16,4 +16,7 @@ type token struct {
 	// extra marks a token that stands beside another for the same stretch of text (a part
 	// of a compound, a particle-free word). It does not count towards a text's length.
 	extra bool
+	// name marks a word written with a capital where none is due, or in capitals: Will, IT
+	// and WHO are then no function words.
+	name bool
 }

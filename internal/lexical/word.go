@@ -2,6 +2,7 @@ package lexical
 
 import (
 	"bytes"
+	"strings"
 	"unicode"
 	"unicode/utf8"
 )
@@ -27,10 +28,17 @@ func (a *analyzer) word(s string) {
 		a.push(start, kindExact, scriptOther, false)
 	case shape.compound:
 		a.compound(s, start)
+	case shape.plural:
+		a.buf = a.buf[:len(a.buf)-1]
+		a.plain(start, false)
 	case shape.apostrophe:
 		a.apostrophe(start)
 	default:
+		first := len(a.tokens) == 0
 		a.plain(start, false)
+		if n := len(a.tokens); n > 0 {
+			a.tokens[n-1].name = shape.capitals > 1 || shape.capitals == 1 && !first && len(s) > 1
+		}
 	}
 }
 
@@ -59,6 +67,8 @@ type shape struct {
 	digits, letters, apostrophe bool
 	compound                    bool // has humps, joiners, or letters beside digits
 	ordinal                     bool // 1st, 22nd, 3rd, 7th
+	plural                      bool // of an abbreviation: PDFs, URLs, TVs
+	capitals                    int
 }
 
 func shapeOf(s string, folded []byte) shape {
@@ -73,6 +83,7 @@ func shapeOf(s string, folded []byte) shape {
 		case r >= 'A' && r <= 'Z':
 			sh.compound = sh.compound || lower
 			sh.letters, lower = true, false
+			sh.capitals++
 		case r == '\'' || r == '\u2019' || r == '\u02BC' || r == '\uFF07':
 			sh.apostrophe, lower = true, false
 		case r == '_' || r == '.' || r == ':' || r == ',' || r == ';' || r == '\u00B7':
@@ -82,6 +93,9 @@ func shapeOf(s string, folded []byte) shape {
 		case r >= utf8.RuneSelf:
 			up := unicode.IsUpper(r)
 			sh.compound = sh.compound || up && lower
+			if up {
+				sh.capitals++
+			}
 			lower = !up && unicode.IsLower(r)
 			sh.letters = true
 		}
@@ -92,6 +106,8 @@ func shapeOf(s string, folded []byte) shape {
 		sh.ordinal = isOrdinal(folded)
 		sh.compound = true
 	}
+	// No stemmer takes the s off a word without vowels.
+	sh.plural = last == 's' && unicode.IsUpper(last2) && strings.ToUpper(s[:len(s)-1]) == s[:len(s)-1]
 	return sh
 }
 
