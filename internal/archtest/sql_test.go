@@ -25,13 +25,21 @@ var sqlMethods = []string{
 // sqlFields are the fields of pgx.TxOptions that hold SQL.
 var sqlFields = []string{"BeginQuery", "CommitQuery"}
 
-// sqlText matches the beginning of a statement.
-var sqlText = regexp.MustCompile(`(?is)^\s*(` + strings.Join([]string{
-	`select\b.+\bfrom\s+[a-z_."]+`, `select\s+[a-z_.]+\s*\(`, `with\s+(recursive\s+)?\w+\s*(\([^)]*\)\s*)?as\s*(not\s+)?(materialized\s*)?\(`,
-	`insert\s+into\s+\S+\s*(\(|values|select)`, `update\s+(only\s+)?\S+(\s+\w+)?\s+set\s+\S+\s*=`, `delete\s+from\s+\S+(\s+where\b|\s+using\b|\s*;?\s*$)`,
-	`merge\s+into\b.+\busing\b`, `truncate\s+(table\s+)?\w+\.\w+`, `copy\s+\S+.*\b(from|to)\s+std(in|out)`,
-	`(create|alter|drop)\s+(or\s+replace\s+|unique\s+)?(table|index|schema|database|extension|type|function|trigger|view|role|user|policy|sequence)\s+\S+`,
-	`set\s+(local|session)\s+\S+\s*(=|to)`, `lock\s+table\b`, `(grant|revoke)\b.+\bon\b.+\b(to|from)\b`, `vacuum\s+\S+`, `(listen|notify)\s+\w+\s*;?\s*$`, `do\s+\$`,
+// sqlText matches the beginning of a statement. Prose begins with some of these words too, so
+// of the rarer statements only those in capitals count: what is called is the proof.
+var sqlText = regexp.MustCompile(`^\s*(` + strings.Join([]string{
+	`(?is:select\b.+\bfrom\s+(\w+\.\w+|"|\(|\$\d|unnest\b|pg_\w+|\w+\s*(;|$)|\w+(\s+(as\s+)?\w+)?\s+(where|order|limit|group|join|left|inner|cross|for)\b))`,
+	`(?is:select\s+[a-z_.]+\s*\()`,
+	`(?is:with\s+(recursive\s+)?\w+\s*(\([^)]*\)\s*)?as\s*(not\s+)?(materialized\s*)?\()`,
+	`(?is:insert\s+into\s+\S+\s*(\(|values\b|select\b))`,
+	`(?is:update\s+(only\s+)?\S+(\s+\w+)?\s+set\s+\S+\s*=)`,
+	`(?is:delete\s+from\s+\S+(\s+where\b|\s+using\b|\s*;?\s*$))`,
+	`(?is:merge\s+into\b.+\busing\b)`,
+	`(?is:truncate\s+(table\s+)?\w+\.\w+)`,
+	`(?is:copy\s+\S+.*\b(from|to)\s+std(in|out))`,
+	`(CREATE|ALTER|DROP)\s+(OR\s+REPLACE\s+|UNIQUE\s+)?(TABLE|INDEX|SCHEMA|DATABASE|EXTENSION|TYPE|FUNCTION|TRIGGER|VIEW|ROLE|USER|POLICY|SEQUENCE|SYSTEM)\s`,
+	`SET\s+(LOCAL|SESSION)?\s*[a-z_.]+\s*(=|TO)`,
+	`(GRANT|REVOKE)\s`, `LOCK\s+TABLE\s`, `VACUUM\b`, `(LISTEN|NOTIFY)\s+\w`, `DO\s+\$`,
 }, "|") + `)`)
 
 // checkSQL finds what sends SQL outside the one package that may, by the type of what is
