@@ -243,7 +243,7 @@ func (m *module) narrow(p *packages.Package, id *ast.Ident, ptr *types.Pointer, 
 		found = append(found, m.at(pos, "%s implements %s; only internal/store does", id.Name, view))
 	}
 	for method := range types.NewMethodSet(ptr).Methods() {
-		if want == nil || !slices.ContainsFunc(slices.Collect(want.Methods()), func(f *types.Func) bool { return f.Name() == method.Obj().Name() }) {
+		if !slices.ContainsFunc(slices.Collect(want.Methods()), func(f *types.Func) bool { return f.Name() == method.Obj().Name() }) {
 			found = append(found, m.at(pos, "%s has a method %s that %s lacks; a driver could assert it", id.Name, method.Obj().Name(), view))
 		}
 	}
@@ -257,7 +257,7 @@ func (m *module) narrow(p *packages.Package, id *ast.Ident, ptr *types.Pointer, 
 	return found
 }
 
-// checkSyntaxOnly finds what a program can only say by directives.
+// checkDirectives finds what goes around the import table without an import.
 func checkDirectives(m *module) []finding {
 	var found []finding
 	for _, f := range m.files {

@@ -27,6 +27,7 @@ var plantedAllow = map[string][]string{
 	"internal/store":   {"queries"},
 	"internal/util":    {},
 	"kernel":           {"queries", "internal/store", "nowhere"},
+	"kernel/embedded":  {},
 	"kernel/mem":       {},
 	"kernel/model":     {},
 	"queries":          {},

@@ -27,7 +27,7 @@ var allow = map[string][]string{
 	"acl":                  {"internal/mint"},
 	"kernel/model":         {},
 	"kernel/model/hashing": {"kernel/model", "internal/lexical"},
-	"kernel/embedded":      {},
+	"kernel/embedded":      {}, // starts a program and asks whether it answers
 	"queries":              {},
 
 	"kernel/mem": {"acl"},
@@ -75,9 +75,13 @@ var reach = []reachRule{
 		how: anyhow, why: "no test code in the product",
 	},
 	{
-		from: ``, except: `^(kernel|kernel/kerneltest|queries|internal/(store|jobs|pgtest)|examples/.*)$`,
+		from: ``, except: `^(kernel|kernel/embedded|kernel/kerneltest|queries|internal/(store|jobs|pgtest)|examples/.*)$`,
 		to: `^github\.com/(jackc|pgvector|riverqueue)/`, how: directly,
 		why: "only queries, internal/store and the kernel that wires them know Postgres",
+	},
+	{
+		from: `^kernel/embedded$`, to: `^github\.com/(jackc/pgx/v5(/pgxpool|/stdlib|/pgtype)?|jackc/[^p].*|pgvector/.*|riverqueue/.*)$`, how: directly,
+		why: "the child process is asked whether it answers, and nothing more",
 	},
 	{
 		from: ``, to: `^(C|unsafe|plugin|database/sql|MODULE/internal/(archtest|tools)(/.*)?)$`, how: directly,

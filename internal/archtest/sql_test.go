@@ -6,6 +6,7 @@ import (
 	"go/types"
 	"maps"
 	"path"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -52,10 +53,8 @@ func checkSQL(m *module) []finding {
 			found = append(found, m.passThrough(p)...)
 			continue
 		}
-		for _, name := range p.IgnoredFiles {
-			if importsPostgres(p) && path.Ext(name) == ".go" && !strings.HasSuffix(name, "_test.go") {
-				found = append(found, m.at(token.Position{Filename: name}, "has a build constraint in a package that imports pgx: the search for SQL cannot see it"))
-			}
+		if importsPostgres(p) {
+			found = append(found, m.ignored(p)...)
 		}
 		for _, tree := range p.Syntax {
 			ast.Inspect(tree, func(n ast.Node) bool {
@@ -86,6 +85,23 @@ func checkSQL(m *module) []finding {
 		if path.Ext(name) == ".sql" && !strings.HasPrefix(name, sqlPackage+"/") {
 			found = append(found, finding{name, 0, "an SQL file outside package " + sqlPackage})
 		}
+	}
+	return found
+}
+
+// ignored looks at the files that this build leaves out: without types, by names alone.
+func (m *module) ignored(p *packages.Package) []finding {
+	var found []finding
+	for _, f := range m.files {
+		if f.test || !slices.Contains(p.IgnoredFiles, filepath.Join(m.dir, filepath.FromSlash(f.path))) {
+			continue
+		}
+		ast.Inspect(f.ast, func(n ast.Node) bool {
+			if sel, ok := n.(*ast.SelectorExpr); ok && slices.Contains(sqlMethods, sel.Sel.Name) {
+				found = append(found, m.at(m.fset.Position(sel.Pos()), "%s may send SQL outside package %s, in a file that only another build has; name it otherwise or move it", sel.Sel.Name, sqlPackage))
+			}
+			return true
+		})
 	}
 	return found
 }
