@@ -385,7 +385,7 @@ func (q *Queries) MemoryInsert(ctx context.Context, arg MemoryInsertParams) erro
 const memoryRetract = `-- name: MemoryRetract :one
 WITH closed AS (
     UPDATE memkernel.memory_objects AS v
-    SET t_valid_to = greatest($1, v.t_valid_from), end_reason = 'retracted', end_note = $2::text
+    SET t_valid_to = greatest($1::timestamptz, v.t_valid_from), end_reason = 'retracted', end_note = $2::text
     WHERE v.tenant = $3 AND v.id = $4 AND v.namespace = $5 AND v.t_valid_to IS NULL
     RETURNING v.id
 )
@@ -393,7 +393,7 @@ SELECT memkernel.expect(count(*), 1) FROM closed
 `
 
 type MemoryRetractParams struct {
-	TValidTo  *time.Time
+	TValidTo  time.Time
 	Note      string
 	Tenant    string
 	ID        uuid.UUID
@@ -560,7 +560,7 @@ func (q *Queries) MemoryStats(ctx context.Context, arg MemoryStatsParams) ([]Mem
 const memorySupersede = `-- name: MemorySupersede :one
 WITH closed AS (
     UPDATE memkernel.memory_objects AS v
-    SET t_valid_to = greatest($1, v.t_valid_from), end_reason = 'superseded'
+    SET t_valid_to = greatest($1::timestamptz, v.t_valid_from), end_reason = 'superseded'
     WHERE v.tenant = $2 AND v.id = $3 AND v.namespace = $4 AND v.t_valid_to IS NULL AND v.status = 'active'
     RETURNING v.id, coalesce(v.chain, v.id) AS chain, v.t_valid_to
 ), made AS (
@@ -577,7 +577,7 @@ SELECT memkernel.expect(count(*), 1) FROM made
 `
 
 type MemorySupersedeParams struct {
-	TValidFrom    *time.Time
+	TValidFrom    time.Time
 	Tenant        string
 	Victim        uuid.UUID
 	Namespace     string
@@ -633,8 +633,7 @@ func (q *Queries) MemorySupersede(ctx context.Context, arg MemorySupersedeParams
 }
 
 const memoryTarget = `-- name: MemoryTarget :one
-SELECT m.id, m.namespace, m.status, m.t_valid_to, m.end_reason, m.terms, m.terms_length,
-    h.id AS head_id, h.terms AS head_terms, h.terms_length AS head_length, h.dedupe_key AS head_dedupe_key
+SELECT m.id, m.namespace, m.status, m.t_valid_to, m.end_reason, h.id AS head_id
 FROM memkernel.memory_objects AS m
 LEFT JOIN memkernel.memory_objects AS h ON h.tenant = m.tenant AND h.namespace = m.namespace
     AND h.t_valid_to IS NULL AND h.status = 'active'
@@ -651,17 +650,12 @@ type MemoryTargetParams struct {
 }
 
 type MemoryTargetRow struct {
-	ID            uuid.UUID
-	Namespace     string
-	Status        string
-	TValidTo      *time.Time
-	EndReason     *string
-	Terms         []int64
-	TermsLength   int32
-	HeadID        *uuid.UUID
-	HeadTerms     []int64
-	HeadLength    *int32
-	HeadDedupeKey []byte
+	ID        uuid.UUID
+	Namespace string
+	Status    string
+	TValidTo  *time.Time
+	EndReason *string
+	HeadID    *uuid.UUID
 }
 
 // MemoryTarget describes a visible memory and the current head of its chain, for a write
@@ -675,12 +669,7 @@ func (q *Queries) MemoryTarget(ctx context.Context, arg MemoryTargetParams) (Mem
 		&i.Status,
 		&i.TValidTo,
 		&i.EndReason,
-		&i.Terms,
-		&i.TermsLength,
 		&i.HeadID,
-		&i.HeadTerms,
-		&i.HeadLength,
-		&i.HeadDedupeKey,
 	)
 	return i, err
 }

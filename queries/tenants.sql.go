@@ -8,25 +8,34 @@ package queries
 import (
 	"context"
 	"time"
+
+	"github.com/google/uuid"
 )
 
 const namespaceBump = `-- name: NamespaceBump :exec
-UPDATE memkernel.namespaces SET live_rows = live_rows + $1, live_length = live_length + $2
-WHERE tenant = $3 AND path = $4
+UPDATE memkernel.namespaces AS n
+SET live_rows = n.live_rows + ($1::bigint) - num_nonnulls($2::uuid),
+    live_length = n.live_length + ($3::bigint) - coalesce((
+        SELECT m.terms_length FROM memkernel.memory_objects AS m
+        WHERE m.tenant = $4 AND m.id = $2::uuid AND m.namespace = $5), 0)
+WHERE n.tenant = $4 AND n.path = $5
 `
 
 type NamespaceBumpParams struct {
-	RowsDelta   int64
-	LengthDelta int64
+	AddedRows   int64
+	Closed      *uuid.UUID
+	AddedLength int64
 	Tenant      string
 	Path        string
 }
 
-// NamespaceBump comes last in a write: writers of one namespace queue behind it.
+// NamespaceBump comes last in a write: writers of one namespace queue behind it. It counts
+// what was added and what the row that was closed took away.
 func (q *Queries) NamespaceBump(ctx context.Context, arg NamespaceBumpParams) error {
 	_, err := q.db.Exec(ctx, namespaceBump,
-		arg.RowsDelta,
-		arg.LengthDelta,
+		arg.AddedRows,
+		arg.Closed,
+		arg.AddedLength,
 		arg.Tenant,
 		arg.Path,
 	)

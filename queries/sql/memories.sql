@@ -12,7 +12,7 @@ VALUES (@tenant, @id, @namespace, @kind, @text, @dedupe_key, sqlc.narg('event_ti
 -- name: MemorySupersede :one
 WITH closed AS (
     UPDATE memkernel.memory_objects AS v
-    SET t_valid_to = greatest(@t_valid_from, v.t_valid_from), end_reason = 'superseded'
+    SET t_valid_to = greatest(@t_valid_from::timestamptz, v.t_valid_from), end_reason = 'superseded'
     WHERE v.tenant = @tenant AND v.id = @victim AND v.namespace = @namespace AND v.t_valid_to IS NULL AND v.status = 'active'
     RETURNING v.id, coalesce(v.chain, v.id) AS chain, v.t_valid_to
 ), made AS (
@@ -30,7 +30,7 @@ SELECT memkernel.expect(count(*), 1) FROM made;
 -- name: MemoryRetract :one
 WITH closed AS (
     UPDATE memkernel.memory_objects AS v
-    SET t_valid_to = greatest(@t_valid_to, v.t_valid_from), end_reason = 'retracted', end_note = @note::text
+    SET t_valid_to = greatest(@t_valid_to::timestamptz, v.t_valid_from), end_reason = 'retracted', end_note = @note::text
     WHERE v.tenant = @tenant AND v.id = @id AND v.namespace = @namespace AND v.t_valid_to IS NULL
     RETURNING v.id
 )
@@ -55,8 +55,7 @@ SELECT memkernel.expect(count(*), 1) FROM held;
 -- MemoryTarget describes a visible memory and the current head of its chain, for a write
 -- that wants to change it.
 -- name: MemoryTarget :one
-SELECT m.id, m.namespace, m.status, m.t_valid_to, m.end_reason, m.terms, m.terms_length,
-    h.id AS head_id, h.terms AS head_terms, h.terms_length AS head_length, h.dedupe_key AS head_dedupe_key
+SELECT m.id, m.namespace, m.status, m.t_valid_to, m.end_reason, h.id AS head_id
 FROM memkernel.memory_objects AS m
 LEFT JOIN memkernel.memory_objects AS h ON h.tenant = m.tenant AND h.namespace = m.namespace
     AND h.t_valid_to IS NULL AND h.status = 'active'

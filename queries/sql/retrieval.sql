@@ -109,8 +109,10 @@ SELECT @tenant, @ns, unnest(@terms::bigint[]), true, @id, unnest(@tfs::smallint[
 
 -- TermCloseMany takes a row's postings out of the live set.
 -- name: TermCloseMany :exec
-UPDATE memkernel.memory_terms SET live = false
-WHERE tenant = @tenant AND ns = @ns AND term = ANY(@terms::bigint[]) AND live AND id = @id;
+UPDATE memkernel.memory_terms AS t SET live = false
+FROM memkernel.memory_objects AS m
+WHERE m.tenant = @tenant AND m.id = @id AND m.namespace = @namespace
+    AND t.tenant = m.tenant AND t.ns = @ns AND t.term = ANY(m.terms) AND t.live AND t.id = m.id;
 
 -- name: VectorInsert :exec
 INSERT INTO memkernel.memory_vectors (tenant, id, model, ns, live, tokens, dim, embedding)

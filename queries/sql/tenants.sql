@@ -25,10 +25,15 @@ LIMIT 1;
 -- name: NamespaceID :one
 SELECT n.id FROM memkernel.namespaces AS n WHERE n.tenant = @tenant AND n.path = @path;
 
--- NamespaceBump comes last in a write: writers of one namespace queue behind it.
+-- NamespaceBump comes last in a write: writers of one namespace queue behind it. It counts
+-- what was added and what the row that was closed took away.
 -- name: NamespaceBump :exec
-UPDATE memkernel.namespaces SET live_rows = live_rows + @rows_delta, live_length = live_length + @length_delta
-WHERE tenant = @tenant AND path = @path;
+UPDATE memkernel.namespaces AS n
+SET live_rows = n.live_rows + (@added_rows::bigint) - num_nonnulls(sqlc.narg('closed')::uuid),
+    live_length = n.live_length + (@added_length::bigint) - coalesce((
+        SELECT m.terms_length FROM memkernel.memory_objects AS m
+        WHERE m.tenant = @tenant AND m.id = sqlc.narg('closed')::uuid AND m.namespace = @path), 0)
+WHERE n.tenant = @tenant AND n.path = @path;
 
 -- NamespaceStats sums the counters of the visible namespaces for BM25.
 -- name: NamespaceStats :one

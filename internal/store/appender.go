@@ -1,0 +1,222 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/memkernel/memkernel/acl"
+	"github.com/memkernel/memkernel/audit"
+	"github.com/memkernel/memkernel/kernel/mem"
+	"github.com/memkernel/memkernel/queries"
+)
+
+// AppendOptions bounds how audit rows of reads are committed.
+type AppendOptions struct {
+	// MaxGroup is the most calls whose rows share one commit; 1 commits each on its own.
+	MaxGroup int
+	// Timeout bounds one commit, the wait for a connection included.
+	Timeout time.Duration
+}
+
+// appendsInFlight is how many commits run at once. While they do, newcomers gather, and the
+// next commit takes all of them: alone a call pays for one commit and waits for nobody, and
+// in a crowd one commit pays for many. Two keep the disk busy while a group forms.
+const appendsInFlight = 2
+
+// appender commits audit rows of calls that have no transaction of their own.
+type appender struct {
+	pool *pgxpool.Pool
+	opts AppendOptions
+
+	mu       sync.Mutex
+	waiting  []*appendRequest
+	inFlight int
+}
+
+type appendRequest struct {
+	event  audit.Event
+	access []access
+	// done is closed when err is final; lead tells the waiter to commit the next group.
+	done chan struct{}
+	lead chan struct{}
+	err  error
+}
+
+// access is one served memory.
+type access struct {
+	tenant, reader string
+	id             mem.ID
+	hits           int64
+	at             time.Time
+}
+
+func newAppender(pool *pgxpool.Pool, opts AppendOptions) *appender {
+	return &appender{pool: pool, opts: opts}
+}
+
+// append returns once the row is durable. It does not listen to the caller's cancellation:
+// what was done is recorded even if nobody waits for the answer.
+func (a *appender) append(ctx context.Context, req *appendRequest) error {
+	req.done, req.lead = make(chan struct{}), make(chan struct{}, 1)
+	a.mu.Lock()
+	a.waiting = append(a.waiting, req)
+	if a.inFlight < appendsInFlight {
+		a.inFlight++
+		req.lead <- struct{}{}
+	}
+	a.mu.Unlock()
+	select {
+	case <-req.done:
+	case <-req.lead:
+		a.commitGroup(ctx)
+		<-req.done
+	}
+	return req.err
+}
+
+// commitGroup commits the waiting rows, the caller's among them or not, and hands the lead
+// to the next waiter. The caller is the leader.
+func (a *appender) commitGroup(ctx context.Context) {
+	a.mu.Lock()
+	n := min(len(a.waiting), max(a.opts.MaxGroup, 1))
+	group := slices.Clone(a.waiting[:n])
+	a.waiting = slices.Delete(a.waiting, 0, n)
+	a.mu.Unlock()
+
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), a.opts.Timeout)
+	defer cancel()
+	err := a.commit(ctx, group)
+	for _, r := range group {
+		r.err = err
+		close(r.done)
+	}
+
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if len(a.waiting) == 0 {
+		a.inFlight--
+		return
+	}
+	a.waiting[0].lead <- struct{}{}
+}
+
+func (a *appender) commit(ctx context.Context, group []*appendRequest) (err error) {
+	defer func() {
+		// A group must never be left waiting.
+		if r := recover(); r != nil {
+			err = fmt.Errorf("%w: audit append panicked: %T", mem.ErrInternal, r)
+		}
+	}()
+	var served []access
+	for _, r := range group {
+		served = append(served, r.access...)
+	}
+	var steps []queries.Step
+	if len(group) == 1 {
+		steps = append(steps, appendEvent(&group[0].event))
+	} else {
+		steps = append(steps, appendEvents(group))
+	}
+	if len(served) > 0 {
+		steps = append(steps, bumpAll(served))
+	}
+	return mapErr(queries.Pipeline(ctx, a.pool, steps...))
+}
+
+// Append commits the audit row of a call that has no transaction of its own, and counts the
+// memories it served for the reader; it waits until both are durable. Inside a host's
+// transaction it still uses the pool, since what was answered or refused must stay on record
+// if the host rolls back, and it fails if no connection is free within the timeout.
+func (s *Store) Append(ctx context.Context, event *audit.Event, reader acl.Identity, served []mem.ID) error {
+	return s.appender.append(ctx, &appendRequest{event: *event, access: accesses(reader, served, event.Time)})
+}
+
+func accesses(reader acl.Identity, served []mem.ID, at time.Time) []access {
+	out := make([]access, len(served))
+	for i, id := range served {
+		out[i] = access{tenant: reader.Tenant(), reader: reader.Namespace().String(), id: id, hits: 1, at: at}
+	}
+	return out
+}
+
+func bump(reader acl.Identity, served []mem.ID, at time.Time) queries.Step {
+	return bumpAll(accesses(reader, served, at))
+}
+
+// bumpAll sorts and merges: a common order keeps concurrent bumps from deadlocking, and one
+// statement cannot touch a row twice.
+func bumpAll(served []access) queries.Step {
+	slices.SortFunc(served, func(a, b access) int {
+		return cmp.Or(cmp.Compare(a.tenant, b.tenant), cmp.Compare(a.reader, b.reader), slices.Compare(a.id[:], b.id[:]))
+	})
+	var p queries.AccessBumpManyParams
+	for i, s := range served {
+		if n := len(p.Hits); i > 0 && s.tenant == served[i-1].tenant && s.reader == served[i-1].reader && s.id == served[i-1].id {
+			p.Hits[n-1] += s.hits
+			if s.at.After(p.Times[n-1]) {
+				p.Times[n-1] = s.at
+			}
+			continue
+		}
+		p.Tenants = append(p.Tenants, s.tenant)
+		p.Readers = append(p.Readers, s.reader)
+		p.MemoryIds = append(p.MemoryIds, s.id.String())
+		p.Hits = append(p.Hits, s.hits)
+		p.Times = append(p.Times, s.at)
+	}
+	return func(ctx context.Context, q *queries.Queries) error {
+		return q.AccessBumpMany(ctx, p) //nolint:wrapcheck // run maps it
+	}
+}
+
+func appendEvent(e *audit.Event) queries.Step {
+	p := queries.AuditAppendParams{
+		Tenant: e.Tenant, Ts: e.Time, Namespace: e.Namespace, Actor: e.Actor, KeyID: optionalKey(e.KeyID), AgentID: e.AgentID,
+		Op: string(e.Op), MemoryID: optionalID(e.MemoryID), Purpose: optional(e.Purpose), Result: string(e.Result), Detail: e.Detail,
+	}
+	return func(ctx context.Context, q *queries.Queries) error {
+		return q.AuditAppend(ctx, p) //nolint:wrapcheck // run maps it
+	}
+}
+
+func appendEvents(group []*appendRequest) queries.Step {
+	var p queries.AuditAppendManyParams
+	for _, r := range group {
+		e := &r.event
+		p.Tenants = append(p.Tenants, e.Tenant)
+		p.Times = append(p.Times, e.Time)
+		p.Namespaces = append(p.Namespaces, e.Namespace)
+		p.Actors = append(p.Actors, e.Actor)
+		p.KeyIds = append(p.KeyIds, keyText(e.KeyID))
+		p.AgentIds = append(p.AgentIds, e.AgentID)
+		p.Ops = append(p.Ops, string(e.Op))
+		p.MemoryIds = append(p.MemoryIds, idText(e.MemoryID))
+		p.Purposes = append(p.Purposes, e.Purpose)
+		p.Results = append(p.Results, string(e.Result))
+		p.Details = append(p.Details, e.Detail)
+	}
+	return func(ctx context.Context, q *queries.Queries) error {
+		return q.AuditAppendMany(ctx, p) //nolint:wrapcheck // run maps it
+	}
+}
+
+func keyText(keyID string) string {
+	if id := optionalKey(keyID); id != nil {
+		return id.String()
+	}
+	return ""
+}
+
+func idText(id mem.ID) string {
+	if id.IsZero() {
+		return ""
+	}
+	return uuid.UUID(id).String()
+}

@@ -1,0 +1,109 @@
+package store
+
+import (
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/memkernel/memkernel/acl"
+	"github.com/memkernel/memkernel/kernel/mem"
+	"github.com/memkernel/memkernel/queries"
+)
+
+// optional returns a pointer to v, nil for the zero value: SQL's NULL.
+func optional[T comparable](v T) *T {
+	var zero T
+	if v == zero {
+		return nil
+	}
+	return &v
+}
+
+// value is the way back from optional.
+func value[T any](p *T) T {
+	if p == nil {
+		var zero T
+		return zero
+	}
+	return *p
+}
+
+func optionalTime(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
+}
+
+// utc makes times equal in form too, wherever the server and the process are.
+func utc(p *time.Time) time.Time {
+	if p == nil {
+		return time.Time{}
+	}
+	return p.UTC()
+}
+
+// optionalKey reads a key id; "" and anything that is no UUID is NULL.
+func optionalKey(keyID string) *uuid.UUID {
+	id, err := mem.ParseID(keyID)
+	if err != nil {
+		return nil
+	}
+	return optional(uuid.UUID(id))
+}
+
+func optionalID(id mem.ID) *uuid.UUID { return optional(uuid.UUID(id)) }
+
+// namespaceOf reads a stored path. The database holds only valid ones; should one not be,
+// the zero Namespace is seen by nobody.
+func namespaceOf(path string) acl.Namespace {
+	n, err := acl.ParseNamespace(path)
+	if err != nil {
+		return acl.Namespace{}
+	}
+	return n
+}
+
+// memoryRow is the row type that the queries returning whole memories share.
+type memoryRow = queries.MemoryServeRow
+
+func toMemory(r *memoryRow) mem.Memory {
+	return mem.Memory{
+		ID:            mem.ID(r.ID),
+		Namespace:     namespaceOf(r.Namespace),
+		Kind:          mem.Kind(r.Kind),
+		Text:          r.Text,
+		EventTime:     utc(r.EventTime),
+		EventEnd:      utc(r.EventEnd),
+		AssertionTime: r.AssertionTime.UTC(),
+		ValidFrom:     r.TValidFrom.UTC(),
+		ValidTo:       utc(r.TValidTo),
+		EndReason:     mem.EndReason(value(r.EndReason)),
+		EndNote:       value(r.EndNote),
+		Supersedes:    mem.ID(value(r.Supersedes)),
+		Status:        mem.Status(r.Status),
+		Provenance:    mem.Provenance(r.Provenance),
+		Source:        r.Source,
+		Actor:         r.Actor,
+		AgentID:       r.AgentID,
+		Tokens:        int(r.Tokens),
+	}
+}
+
+func idStrings(ids []mem.ID) []string {
+	out := make([]string, len(ids))
+	for i, id := range ids {
+		out[i] = id.String()
+	}
+	return out
+}
+
+func kindStrings(kinds []mem.Kind) []string {
+	out := make([]string, len(kinds))
+	for i, k := range kinds {
+		out[i] = string(k)
+	}
+	slices.Sort(out)
+	return out
+}

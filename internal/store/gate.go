@@ -1,0 +1,64 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/memkernel/memkernel/acl"
+	"github.com/memkernel/memkernel/kernel/mem"
+	"github.com/memkernel/memkernel/queries"
+)
+
+// Gate is what decides whether a caller may go on, read in one statement.
+type Gate struct {
+	// TenantKnown and TenantSuspended are the tenant's state.
+	TenantKnown, TenantSuspended bool
+	// KeyKnown, KeyExpires and KeyRevoked are the state of the caller's own key now; they
+	// mean nothing for a caller that the host authenticated.
+	KeyKnown               bool
+	KeyExpires, KeyRevoked time.Time
+	// Policies are those of the visible namespaces, root first.
+	Policies []mem.Policy
+}
+
+// Gate reads the gate of a caller, together with the steps a call wants to run at the same
+// time. An error of a step is reported by the step's own means: only the gate's is returned,
+// unless the round trip as a whole failed.
+func (s *Store) Gate(ctx context.Context, who acl.Identity, steps ...queries.Step) (*Gate, error) {
+	var row queries.GateReadRow
+	known := true
+	gate := func(ctx context.Context, q *queries.Queries) error {
+		r, err := q.GateRead(ctx, queries.GateReadParams{
+			Tenant: who.Tenant(), KeyID: optionalKey(who.KeyID()), Namespaces: who.Scope().Namespaces(),
+		})
+		switch {
+		case errors.Is(err, pgx.ErrNoRows):
+			known = false
+			return nil
+		case err != nil:
+			return err //nolint:wrapcheck // run maps it
+		}
+		row = r
+		return nil
+	}
+	if err := s.run(ctx, append([]queries.Step{gate}, steps...)...); err != nil {
+		return nil, err
+	}
+	out := &Gate{
+		TenantKnown: known, TenantSuspended: row.SuspendedAt != nil,
+		KeyKnown: row.KeyID != nil, KeyExpires: utc(row.KeyExpiresAt), KeyRevoked: utc(row.KeyRevokedAt),
+	}
+	// Empty is by far the most common; "[]" needs no decoder.
+	if known && len(row.Policies) > len("[]") {
+		if err := json.Unmarshal(row.Policies, &out.Policies); err != nil {
+			// A policy that cannot be read must refuse, not permit.
+			return nil, fmt.Errorf("%w: stored policy: %w", mem.ErrUnavailable, err)
+		}
+	}
+	return out, nil
+}

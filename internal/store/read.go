@@ -1,0 +1,142 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/memkernel/memkernel/acl"
+	"github.com/memkernel/memkernel/kernel/mem"
+	"github.com/memkernel/memkernel/queries"
+)
+
+// Found is what looking for one memory brought.
+type Found struct {
+	// Memory is nil if the id is missing or invisible.
+	Memory *mem.Memory
+	// Exists reports that the tenant has the id, visible or not: for the audit log only.
+	Exists bool
+}
+
+// Find returns the steps that look for one memory by id, ended or not, or with a non-zero
+// asOf for the version of its chain that was believed then. The statements sent are the same
+// whether the memory is there, invisible or missing.
+func (s *Store) Find(scope acl.Scope, id mem.ID, asOf time.Time, out *Found) []queries.Step {
+	get := func(ctx context.Context, q *queries.Queries) error {
+		rows, err := q.MemoryGet(ctx, queries.MemoryGetParams{
+			Tenant: scope.Tenant(), Namespaces: scope.Namespaces(), ID: uuid.UUID(id),
+		})
+		if err == nil && len(rows) > 0 {
+			row := memoryRow(rows[0])
+			m := toMemory(&row)
+			out.Memory = &m
+		}
+		return err //nolint:wrapcheck // run maps it
+	}
+	if !asOf.IsZero() {
+		get = func(ctx context.Context, q *queries.Queries) error {
+			rows, err := q.MemoryGetAsOf(ctx, queries.MemoryGetAsOfParams{
+				Tenant: scope.Tenant(), Namespaces: scope.Namespaces(), ID: uuid.UUID(id), AsOf: asOf,
+			})
+			if err == nil && len(rows) > 0 {
+				row := memoryRow(rows[0])
+				m := toMemory(&row)
+				out.Memory = &m
+			}
+			return err //nolint:wrapcheck // run maps it
+		}
+	}
+	return []queries.Step{get, exists(scope.Tenant(), id, &out.Exists)}
+}
+
+func exists(tenant string, id mem.ID, out *bool) queries.Step {
+	return func(ctx context.Context, q *queries.Queries) error {
+		ok, err := q.MemoryExists(ctx, queries.MemoryExistsParams{Tenant: tenant, ID: uuid.UUID(id)})
+		if err == nil {
+			*out = ok
+		}
+		return err //nolint:wrapcheck // run maps it
+	}
+}
+
+// Page is a part of a chain, newest first.
+type Page struct {
+	Memories []mem.Memory
+	// Exists reports that the tenant has the id, visible or not: for the audit log only.
+	Exists bool
+}
+
+// History returns the steps that read the chain of a visible memory, newest first: at most
+// limit rows that are older than the position (beforeTime, beforeID), from the newest for
+// the zero position.
+func (s *Store) History(scope acl.Scope, id mem.ID, beforeTime time.Time, beforeID mem.ID, limit int, out *Page) []queries.Step {
+	if beforeTime.IsZero() {
+		beforeTime = farFuture()
+	}
+	list := func(ctx context.Context, q *queries.Queries) error {
+		rows, err := q.MemoryHistory(ctx, queries.MemoryHistoryParams{
+			Tenant: scope.Tenant(), Namespaces: scope.Namespaces(), ID: uuid.UUID(id),
+			BeforeTime: beforeTime, BeforeID: uuid.UUID(beforeID), MaxRows: int32(limit), //nolint:gosec // capped by the kernel
+		})
+		if err == nil {
+			for _, r := range rows {
+				row := memoryRow(r)
+				out.Memories = append(out.Memories, toMemory(&row))
+			}
+		}
+		return err //nolint:wrapcheck // run maps it
+	}
+	return []queries.Step{list, exists(scope.Tenant(), id, &out.Exists)}
+}
+
+// farFuture is later than every time that can be stored by the kernel.
+func farFuture() time.Time { return time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC) }
+
+// Filter narrows a search. The zero Filter is the ordinary search over what is current.
+type Filter struct {
+	// AsOf asks for what was believed at that time.
+	AsOf time.Time
+	// Ended includes memories that have ended; AsOf overrules it.
+	Ended bool
+	// Kinds, when not empty, lists the kinds wanted.
+	Kinds []mem.Kind
+	// From and To bound the time in the world, inclusive.
+	From, To time.Time
+}
+
+// IsZero reports whether the filter narrows or widens nothing.
+func (f *Filter) IsZero() bool {
+	return f.AsOf.IsZero() && !f.Ended && len(f.Kinds) == 0 && f.From.IsZero() && f.To.IsZero()
+}
+
+// Serve re-reads memories by id under the caller's scope and the search's filter. What is
+// invisible, ended or gone by now is simply not in the result.
+func (s *Store) Serve(ctx context.Context, scope acl.Scope, f *Filter, ids []mem.ID) (map[mem.ID]mem.Memory, error) {
+	if len(ids) == 0 {
+		return map[mem.ID]mem.Memory{}, nil
+	}
+	rows, err := queries.New(s.conn()).MemoryServe(ctx, queries.MemoryServeParams{
+		Tenant: scope.Tenant(), Namespaces: scope.Namespaces(), Ids: idStrings(ids),
+		AsOf: optionalTime(f.AsOf), Ended: f.Ended, MaxRows: int32(len(ids)), //nolint:gosec // capped by the kernel
+	})
+	if err != nil {
+		return nil, mapErr(err)
+	}
+	out := make(map[mem.ID]mem.Memory, len(rows))
+	for i := range rows {
+		m := toMemory(&rows[i])
+		out[m.ID] = m
+	}
+	return out, nil
+}
+
+// noRows keeps a step's pgx.ErrNoRows from failing the others.
+func noRows(err error) error {
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,106 @@
+// Package store is the only translator between database rows and the value types of
+// kernel/mem, and holds the only implementation of driver.ScopedView. It knows how things
+// are kept, not whether they may be: every method that reads memories takes an acl.Scope,
+// and there must never be one that reads them without.
+package store
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/memkernel/memkernel/kernel/model"
+	"github.com/memkernel/memkernel/queries"
+)
+
+// Store reads and writes through a pool or, after WithTx, through a host's transaction.
+// It is safe for concurrent use unless it is bound to a transaction.
+type Store struct {
+	pool     *pgxpool.Pool
+	tx       pgx.Tx
+	models   *modelCache
+	appender *appender
+}
+
+// New returns a Store on a pool. It does no I/O.
+func New(pool *pgxpool.Pool, embedder model.Info, opts AppendOptions) *Store {
+	return &Store{
+		pool:     pool,
+		models:   &modelCache{info: embedder},
+		appender: newAppender(pool, opts),
+	}
+}
+
+// WithTx returns a Store whose writes join tx.
+func (s *Store) WithTx(tx pgx.Tx) *Store {
+	bound := *s
+	bound.tx = tx
+	return &bound
+}
+
+// InTx reports whether the Store is bound to a host's transaction.
+func (s *Store) InTx() bool { return s.tx != nil }
+
+// conn is what pools and transactions have in common.
+type conn interface {
+	queries.DBTX
+	queries.BatchSender
+	Begin(ctx context.Context) (pgx.Tx, error)
+}
+
+func (s *Store) conn() conn {
+	if s.tx != nil {
+		return s.tx
+	}
+	return s.pool
+}
+
+// run sends the steps in one round trip. Outside a host's transaction they are atomic.
+func (s *Store) run(ctx context.Context, steps ...queries.Step) error {
+	return mapErr(queries.Pipeline(ctx, s.conn(), steps...))
+}
+
+// atomic is run for steps that change something: inside a host's transaction a savepoint
+// keeps a failed attempt from aborting all of it.
+func (s *Store) atomic(ctx context.Context, steps ...queries.Step) error {
+	if s.tx == nil {
+		return s.run(ctx, steps...)
+	}
+	return s.inTx(ctx, func(tx pgx.Tx) error { return mapErr(queries.Pipeline(ctx, tx, steps...)) })
+}
+
+// inTx runs fn in a transaction, or in a savepoint of the host's.
+func (s *Store) inTx(ctx context.Context, fn func(tx pgx.Tx) error) error {
+	tx, err := s.conn().Begin(ctx)
+	if err != nil {
+		return mapErr(err)
+	}
+	if err := fn(tx); err != nil {
+		// Detached: a cancelled call must still give its connection back in order.
+		_ = tx.Rollback(context.WithoutCancel(ctx))
+		return err
+	}
+	return mapErr(tx.Commit(ctx))
+}
+
+// Ping asks the database for its schema, the pgvector version and the registered models.
+func (s *Store) Ping(ctx context.Context) (pgvector string, registered []model.Info, err error) {
+	if err := queries.CheckSchema(ctx, s.conn()); err != nil {
+		return "", nil, fmt.Errorf("schema: %w", err)
+	}
+	q := queries.New(s.conn())
+	pgvector, err = q.VectorExtension(ctx)
+	if err != nil {
+		return "", nil, mapErr(err)
+	}
+	rows, err := q.EmbeddingModelList(ctx)
+	if err != nil {
+		return "", nil, mapErr(err)
+	}
+	for _, r := range rows {
+		registered = append(registered, model.Info{Name: r.Name, Revision: r.Revision, Dim: int(r.Dim)})
+	}
+	return pgvector, registered, nil
+}

@@ -1,0 +1,312 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"sync"
+
+	"github.com/memkernel/memkernel/acl"
+	"github.com/memkernel/memkernel/driver"
+	"github.com/memkernel/memkernel/internal/lexical"
+	"github.com/memkernel/memkernel/kernel/mem"
+)
+
+// Limits of one view. They bound what one driver can cost, not what it may see.
+const (
+	// maxViewRows is the most rows one method call returns.
+	maxViewRows = 1000
+	// maxViewCalls is the most method calls of one view.
+	maxViewCalls = 64
+	// maxQueryTerms is the most distinct terms of one lexical query.
+	maxQueryTerms = 256
+)
+
+// ViewConfig says what a view shows and how it embeds.
+type ViewConfig struct {
+	Scope  acl.Scope
+	Filter Filter
+	// Embed returns the unit vector of a text, nil for a text without features.
+	Embed func(ctx context.Context, text string) ([]float32, error)
+}
+
+// View is one search's access to the memories in scope: what the kernel holds. The driver
+// gets Driver(), which offers nothing but driver.ScopedView.
+type View struct{ v *view }
+
+// view implements driver.ScopedView. It has exactly the methods of the interface and no
+// exported or embedded field, so that a type assertion or reflection finds nothing more.
+type view struct {
+	store *Store
+	cfg   ViewConfig
+	// bind derives a context that also ends when the view closes.
+	bind  func(context.Context) (context.Context, context.CancelFunc)
+	close context.CancelFunc
+
+	mu     sync.Mutex
+	closed bool
+	calls  int
+	served map[mem.ID]bool
+	report ArmReport
+	// What was fetched before the driver asked, and what it asked before.
+	lexical map[string][]lexical.Scored
+	vectors map[string]vectorMemo
+	embeds  map[string]embedMemo
+}
+
+var _ driver.ScopedView = (*view)(nil)
+
+type vectorMemo struct {
+	rows  []driver.Candidate
+	limit int
+}
+
+type embedMemo struct {
+	vector []float32
+	err    error
+}
+
+// ArmReport says what the arms of a view were asked and how they fared.
+type ArmReport struct {
+	// LexicalUsed and VectorUsed report that a driver asked the arm and got an answer.
+	LexicalUsed, VectorUsed bool
+	// VectorDown reports that the arm or the embedder failed.
+	VectorDown bool
+	// LexicalRows and VectorRows count the rows scored.
+	LexicalRows, VectorRows int
+}
+
+// NewView returns a view that ends with ctx or Close, whichever comes first.
+func (s *Store) NewView(ctx context.Context, cfg ViewConfig) *View {
+	lifetime, cancel := context.WithCancel(ctx)
+	return &View{v: &view{
+		store: s, cfg: cfg, close: cancel,
+		bind: func(ctx context.Context) (context.Context, context.CancelFunc) {
+			ctx, cancel := context.WithCancel(ctx)
+			stop := context.AfterFunc(lifetime, cancel)
+			return ctx, func() { stop(); cancel() }
+		},
+		served:  map[mem.ID]bool{},
+		lexical: map[string][]lexical.Scored{},
+		vectors: map[string]vectorMemo{},
+		embeds:  map[string]embedMemo{},
+	}}
+}
+
+// Driver returns what a driver may use.
+func (w *View) Driver() driver.ScopedView { return w.v }
+
+// Close ends the view: every method returns mem.ErrViewClosed from now on, and calls under
+// way are cancelled.
+func (w *View) Close() {
+	w.v.mu.Lock()
+	w.v.closed = true
+	w.v.mu.Unlock()
+	w.v.close()
+}
+
+// Served reports whether the view has shown the memory to its driver.
+func (w *View) Served(id mem.ID) bool {
+	w.v.mu.Lock()
+	defer w.v.mu.Unlock()
+	return w.v.served[id]
+}
+
+// Report returns what the arms did so far.
+func (w *View) Report() ArmReport {
+	w.v.mu.Lock()
+	defer w.v.mu.Unlock()
+	return w.v.report
+}
+
+// enter admits one method call.
+func (v *view) enter(ctx context.Context) (context.Context, context.CancelFunc, error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.closed {
+		return nil, nil, mem.ErrViewClosed
+	}
+	if v.calls++; v.calls > maxViewCalls {
+		return nil, nil, &mem.TooLargeError{Field: "view calls", Size: int64(v.calls), Limit: maxViewCalls, Unit: "calls"}
+	}
+	ctx, cancel := v.bind(ctx)
+	return ctx, cancel, nil
+}
+
+// leave marks the rows as served, unless the view has closed meanwhile: rows are never handed
+// to a driver whose call is over.
+func (v *view) leave(ctx context.Context, rows []driver.Candidate, err error) ([]driver.Candidate, error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.closed {
+		return nil, mem.ErrViewClosed
+	}
+	if err != nil {
+		if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+			return nil, context.Cause(ctx) //nolint:wrapcheck // the context's own error
+		}
+		return nil, err
+	}
+	for _, c := range rows {
+		v.served[c.Ref] = true
+	}
+	return rows, nil
+}
+
+func capRows(limit int) int { return max(0, min(limit, maxViewRows)) }
+
+// Candidates implements driver.ScopedView.
+func (v *view) Candidates(ctx context.Context, q driver.CandidateQuery) ([]driver.Candidate, error) {
+	ctx, cancel, err := v.enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer cancel()
+	var rows []driver.Candidate
+	if q.Text == "" {
+		rows, err = v.store.recent(ctx, &v.cfg, capRows(q.Limit))
+	} else {
+		rows, err = v.byWords(ctx, mem.CleanQuery(q.Text), capRows(q.Limit))
+	}
+	if err == nil && q.Detail {
+		rows, err = v.describe(ctx, rows)
+	}
+	return v.leave(ctx, rows, err)
+}
+
+func (v *view) byWords(ctx context.Context, text string, limit int) ([]driver.Candidate, error) {
+	v.mu.Lock()
+	scored, ok := v.lexical[text]
+	v.mu.Unlock()
+	if !ok {
+		fetch := v.store.lexicalArm(&v.cfg, text)
+		if err := v.store.run(ctx, fetch.steps...); err != nil {
+			return nil, err
+		}
+		if err := v.keepLexical(text, fetch); err != nil {
+			return nil, err
+		}
+		v.mu.Lock()
+		scored = v.lexical[text]
+		v.mu.Unlock()
+	}
+	v.mu.Lock()
+	v.report.LexicalUsed = true
+	v.mu.Unlock()
+	rows := make([]driver.Candidate, min(len(scored), limit))
+	for i := range rows {
+		s := &scored[i]
+		rows[i] = driver.Candidate{Ref: mem.ID(s.ID), Tokens: int(s.Tokens), BM25: s.Score}
+	}
+	return rows, nil
+}
+
+// Vector implements driver.ScopedView.
+func (v *view) Vector(ctx context.Context, q driver.VectorQuery) ([]driver.Candidate, error) {
+	ctx, cancel, err := v.enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer cancel()
+	rows, err := v.nearest(ctx, q.Embedding, capRows(q.Limit))
+	v.mu.Lock()
+	if err != nil {
+		v.report.VectorDown = true
+	} else {
+		v.report.VectorUsed = true
+	}
+	v.mu.Unlock()
+	if err == nil && q.Detail {
+		rows, err = v.describe(ctx, rows)
+	}
+	return v.leave(ctx, rows, err)
+}
+
+func (v *view) nearest(ctx context.Context, embedding []float32, limit int) ([]driver.Candidate, error) {
+	dim := v.store.models.info.Dim
+	if embedding == nil {
+		return nil, nil
+	}
+	if len(embedding) != dim {
+		return nil, &mem.InvalidError{Field: "Embedding", Reason: fmt.Sprintf("%d components, the kernel's model has %d", len(embedding), dim)}
+	}
+	for _, x := range embedding {
+		if f := float64(x); math.IsNaN(f) || math.IsInf(f, 0) {
+			return nil, &mem.InvalidError{Field: "Embedding", Reason: "a component is not finite"}
+		}
+	}
+	key := vectorKey(embedding)
+	v.mu.Lock()
+	memo, ok := v.vectors[key]
+	v.mu.Unlock()
+	if !ok || memo.limit < limit {
+		model, err := v.store.modelID(ctx)
+		if err != nil {
+			return nil, err
+		}
+		fetch := v.store.vectorArm(&v.cfg, model, embedding, limit)
+		if err := v.store.run(ctx, fetch.step); err != nil {
+			return nil, err
+		}
+		memo = v.keepVectors(embedding, fetch)
+	}
+	// A copy: what a driver does to its slice is its own affair.
+	return append([]driver.Candidate(nil), memo.rows[:min(len(memo.rows), limit)]...), nil
+}
+
+// Embed implements driver.ScopedView.
+func (v *view) Embed(ctx context.Context, text string) ([]float32, error) {
+	ctx, cancel, err := v.enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer cancel()
+	memo := v.embed(ctx, mem.CleanQuery(text))
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.closed {
+		return nil, mem.ErrViewClosed
+	}
+	if memo.err != nil {
+		v.report.VectorDown = true
+		return nil, memo.err
+	}
+	return append([]float32(nil), memo.vector...), nil
+}
+
+func (v *view) embed(ctx context.Context, text string) embedMemo {
+	v.mu.Lock()
+	memo, ok := v.embeds[text]
+	v.mu.Unlock()
+	if !ok {
+		memo.vector, memo.err = v.cfg.Embed(ctx, text)
+		v.mu.Lock()
+		v.embeds[text] = memo
+		v.mu.Unlock()
+	}
+	return memo
+}
+
+// describe fills in the descriptive fields and drops rows that have ended meanwhile.
+func (v *view) describe(ctx context.Context, rows []driver.Candidate) ([]driver.Candidate, error) {
+	ids := make([]mem.ID, len(rows))
+	for i, c := range rows {
+		ids[i] = c.Ref
+	}
+	found, err := v.store.Serve(ctx, v.cfg.Scope, &v.cfg.Filter, ids)
+	if err != nil {
+		return nil, err
+	}
+	kept := rows[:0]
+	for _, c := range rows {
+		m, ok := found[c.Ref]
+		if !ok {
+			continue
+		}
+		c.Text, c.Kind, c.Namespace = m.Text, m.Kind, m.Namespace
+		c.EventTime, c.AssertionTime = m.EventTime, m.AssertionTime
+		kept = append(kept, c)
+	}
+	return kept, nil
+}

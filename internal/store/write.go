@@ -1,0 +1,336 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"math"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/memkernel/memkernel/acl"
+	"github.com/memkernel/memkernel/audit"
+	"github.com/memkernel/memkernel/internal/lexical"
+	"github.com/memkernel/memkernel/kernel/mem"
+	"github.com/memkernel/memkernel/queries"
+	"github.com/memkernel/memkernel/writepath"
+)
+
+// Write is one write on its way into the database. It implements writepath.Ledger.
+type Write struct {
+	Who   acl.Identity
+	Draft *writepath.Draft
+	// Memory and Capture are the ids that the new rows will have.
+	Memory, Capture mem.ID
+	Now             time.Time
+	// IdempotencyKey and Digest tell a retry from another request.
+	IdempotencyKey string
+	Digest         [32]byte
+	// Outcome encodes the receipt and the audit row of a decision.
+	Outcome func(writepath.Decision) (receipt []byte, event audit.Event)
+
+	store *Store
+	// tx is set inside Serialized.
+	tx       pgx.Tx
+	doc      lexical.Doc
+	captured bool
+	ns       int32
+}
+
+var _ writepath.Ledger = (*Write)(nil)
+
+// Bind attaches the write to the store.
+func (s *Store) Bind(w *Write) { w.store = s }
+
+// Probe returns the steps that read what bears on the draft, to run with the gate.
+func (w *Write) Probe(st *writepath.State) []queries.Step {
+	tenant, ns := w.Who.Tenant(), w.Who.Namespace().String()
+	steps := []queries.Step{
+		func(ctx context.Context, q *queries.Queries) error {
+			id, err := q.NamespaceID(ctx, queries.NamespaceIDParams{Tenant: tenant, Path: ns})
+			if err == nil {
+				w.ns = id
+			}
+			return noRows(err)
+		},
+		func(ctx context.Context, q *queries.Queries) error {
+			id, err := q.MemoryDuplicate(ctx, queries.MemoryDuplicateParams{
+				Tenant: tenant, Namespace: ns, DedupeKey: w.Draft.DedupeKey[:],
+			})
+			if err == nil {
+				st.Duplicate = mem.ID(id)
+			}
+			return noRows(err)
+		},
+	}
+	if w.IdempotencyKey != "" {
+		steps = append(steps, w.probeReceipt(st))
+	}
+	if !w.Draft.Supersedes.IsZero() {
+		steps = append(steps, w.probeTarget(st))
+	}
+	return steps
+}
+
+func (w *Write) probeReceipt(st *writepath.State) queries.Step {
+	return func(ctx context.Context, q *queries.Queries) error {
+		c, err := q.CaptureByKey(ctx, queries.CaptureByKeyParams{
+			Tenant: w.Who.Tenant(), Namespace: w.Who.Namespace().String(), Principal: w.Who.Principal(), IdempotencyKey: w.IdempotencyKey,
+		})
+		if err != nil {
+			return noRows(err)
+		}
+		st.ForeignReceipt = !bytes.Equal(c.RequestDigest, w.Digest[:])
+		switch {
+		case st.ForeignReceipt:
+		case c.State == captureDone:
+			st.Receipt = c.Result
+		default:
+			// An earlier attempt got no further than its capture: carry on from there.
+			w.Capture, w.captured = mem.ID(c.ID), true
+		}
+		return nil
+	}
+}
+
+func (w *Write) probeTarget(st *writepath.State) queries.Step {
+	return func(ctx context.Context, q *queries.Queries) error {
+		t, err := q.MemoryTarget(ctx, queries.MemoryTargetParams{
+			Tenant: w.Who.Tenant(), ID: uuid.UUID(w.Draft.Supersedes), Namespaces: w.Who.Scope().Namespaces(),
+		})
+		if err != nil {
+			return noRows(err)
+		}
+		st.Target = &writepath.Target{
+			Own:       t.Namespace == w.Who.Namespace().String(),
+			Head:      mem.ID(value(t.HeadID)),
+			EndReason: mem.EndReason(value(t.EndReason)),
+		}
+		return nil
+	}
+}
+
+const (
+	capturePending = "pending"
+	captureDone    = "done"
+)
+
+// Keep stores the raw input in a transaction of its own, before a remote model is asked.
+// A repeat call, and a call inside a host's transaction, where nothing is durable before the
+// host commits, does nothing.
+func (w *Write) Keep(ctx context.Context) error {
+	if w.captured || w.store.InTx() {
+		return nil
+	}
+	err := w.store.run(ctx, func(ctx context.Context, q *queries.Queries) error {
+		return q.CaptureInsert(ctx, w.capture(capturePending, nil)) //nolint:wrapcheck // run maps it
+	})
+	w.captured = err == nil
+	return err
+}
+
+func (w *Write) capture(state string, result []byte) queries.CaptureInsertParams {
+	p := queries.CaptureInsertParams{
+		Tenant: w.Who.Tenant(), ID: uuid.UUID(w.Capture), Namespace: w.Who.Namespace().String(), Principal: w.Who.Principal(),
+		IdempotencyKey: optional(w.IdempotencyKey), RequestDigest: w.Digest[:], Content: w.Draft.Text,
+		State: state, Result: result, CreatedAt: w.Now,
+	}
+	if state == captureDone {
+		p.Attempts, p.FinishedAt = 1, optionalTime(w.Now)
+	}
+	return p
+}
+
+// State implements writepath.Ledger.
+func (w *Write) State(ctx context.Context) (writepath.State, error) {
+	var st writepath.State
+	err := mapErr(queries.Pipeline(ctx, w.conn(), w.Probe(&st)...))
+	return st, err
+}
+
+func (w *Write) conn() conn {
+	if w.tx != nil {
+		return w.tx
+	}
+	return w.store.conn()
+}
+
+// Serialized implements writepath.Ledger.
+func (w *Write) Serialized(ctx context.Context, fn func(writepath.Ledger) error) error {
+	return w.store.inTx(ctx, func(tx pgx.Tx) error {
+		if _, err := queries.New(tx).WriteLock(ctx, queries.WriteLockParams{Namespace: w.Who.Namespace().String()}); err != nil {
+			return mapErr(err)
+		}
+		locked := *w
+		locked.tx = tx
+		err := fn(&locked)
+		w.Capture, w.captured, w.ns = locked.Capture, locked.captured, locked.ns
+		return err
+	})
+}
+
+// Apply implements writepath.Ledger.
+func (w *Write) Apply(ctx context.Context, dec writepath.Decision) error {
+	steps, err := w.steps(ctx, dec)
+	if err != nil {
+		return err
+	}
+	if w.tx != nil {
+		return mapErr(queries.Pipeline(ctx, w.tx, steps...))
+	}
+	return w.store.atomic(ctx, steps...)
+}
+
+func (w *Write) steps(ctx context.Context, dec writepath.Decision) ([]queries.Step, error) {
+	receipt, event := w.Outcome(dec)
+	steps := []queries.Step{w.finishCapture(receipt)}
+	if dec.Action == writepath.Duplicate {
+		return append(steps, w.hold(dec.Memory), bump(w.Who, []mem.ID{dec.Memory}, w.Now), appendEvent(&event)), nil
+	}
+	if w.doc.Terms == nil {
+		w.doc = lexical.Analyze(w.Draft.Text)
+	}
+	if err := w.ensureNamespace(ctx); err != nil {
+		return nil, err
+	}
+	var closed *uuid.UUID
+	if dec.Action == writepath.Supersede {
+		closed = optionalID(dec.Memory)
+		steps = append(steps, w.supersede(dec.Memory))
+		steps = append(steps, closeArms(w.Who, w.ns, dec.Memory)...)
+	} else {
+		steps = append(steps, func(ctx context.Context, q *queries.Queries) error {
+			return q.MemoryInsert(ctx, w.insertParams()) //nolint:wrapcheck // run maps it
+		})
+	}
+	if w.Draft.Embedding != nil {
+		model, err := w.store.modelID(ctx)
+		if err != nil {
+			return nil, err
+		}
+		steps = append(steps, w.insertVector(model))
+	}
+	if len(w.doc.Terms) > 0 {
+		steps = append(steps, w.insertTerms())
+	}
+	return append(steps, appendEvent(&event), bumpNamespace(w.Who, 1, int64(w.doc.Length), closed)), nil
+}
+
+func (w *Write) ensureNamespace(ctx context.Context) error {
+	if w.ns != 0 {
+		return nil
+	}
+	id, err := queries.New(w.conn()).NamespaceEnsure(ctx, queries.NamespaceEnsureParams{
+		Tenant: w.Who.Tenant(), Path: w.Who.Namespace().String(),
+	})
+	if err != nil {
+		// No row: another transaction has made it and is about to commit.
+		return mapErr(staleIfMissing(err))
+	}
+	w.ns = id
+	return nil
+}
+
+func staleIfMissing(err error) error {
+	if noRows(err) == nil {
+		return writepath.ErrStale
+	}
+	return err
+}
+
+func (w *Write) finishCapture(receipt []byte) queries.Step {
+	return func(ctx context.Context, q *queries.Queries) error {
+		if w.captured {
+			_, err := q.CaptureFinish(ctx, queries.CaptureFinishParams{
+				Tenant: w.Who.Tenant(), ID: uuid.UUID(w.Capture), Result: receipt, FinishedAt: optionalTime(w.Now),
+			})
+			return err //nolint:wrapcheck // run maps it
+		}
+		return q.CaptureInsert(ctx, w.capture(captureDone, receipt)) //nolint:wrapcheck // run maps it
+	}
+}
+
+func (w *Write) hold(id mem.ID) queries.Step {
+	return func(ctx context.Context, q *queries.Queries) error {
+		_, err := q.MemoryHold(ctx, queries.MemoryHoldParams{
+			Tenant: w.Who.Tenant(), ID: uuid.UUID(id), Namespace: w.Who.Namespace().String(),
+		})
+		return err //nolint:wrapcheck // run maps it
+	}
+}
+
+func (w *Write) insertParams() queries.MemoryInsertParams {
+	d := w.Draft
+	terms := make([]int64, len(w.doc.Terms))
+	for i, t := range w.doc.Terms {
+		terms[i] = t.Hash
+	}
+	return queries.MemoryInsertParams{
+		Tenant: w.Who.Tenant(), ID: uuid.UUID(w.Memory), Namespace: w.Who.Namespace().String(), Kind: string(d.Kind), Text: d.Text,
+		DedupeKey: d.DedupeKey[:], EventTime: optionalTime(d.EventTime), EventEnd: optionalTime(d.EventEnd),
+		AssertionTime: w.Now, TValidFrom: w.Now, Provenance: string(d.Provenance), Source: d.Source,
+		Actor: w.Who.Actor(), KeyID: optionalKey(w.Who.KeyID()), AgentID: w.Who.AgentID(), Tokens: int32(d.Tokens), //nolint:gosec // bounded by the text limit
+		CaptureID: optionalID(w.Capture), Terms: terms, TermsLength: int32(w.doc.Length), TermsVersion: lexical.Version, //nolint:gosec // bounded by the text limit
+	}
+}
+
+func (w *Write) supersede(victim mem.ID) queries.Step {
+	return func(ctx context.Context, q *queries.Queries) error {
+		p := w.insertParams()
+		_, err := q.MemorySupersede(ctx, queries.MemorySupersedeParams{
+			Tenant: p.Tenant, ID: p.ID, Namespace: p.Namespace, Kind: p.Kind, Text: p.Text, DedupeKey: p.DedupeKey,
+			EventTime: p.EventTime, EventEnd: p.EventEnd, AssertionTime: p.AssertionTime, TValidFrom: p.TValidFrom,
+			Provenance: p.Provenance, Source: p.Source, Actor: p.Actor, KeyID: p.KeyID, AgentID: p.AgentID, Tokens: p.Tokens,
+			CaptureID: p.CaptureID, Terms: p.Terms, TermsLength: p.TermsLength, TermsVersion: p.TermsVersion,
+			Victim: uuid.UUID(victim),
+		})
+		return err //nolint:wrapcheck // run maps it
+	}
+}
+
+func (w *Write) insertVector(model int32) queries.Step {
+	return func(ctx context.Context, q *queries.Queries) error {
+		return q.VectorInsert(ctx, queries.VectorInsertParams{ //nolint:wrapcheck // run maps it
+			Tenant: w.Who.Tenant(), ID: uuid.UUID(w.Memory), Model: model, Ns: w.ns,
+			Tokens: int32(w.Draft.Tokens), Dim: int32(len(w.Draft.Embedding)), Embedding: w.Draft.Embedding, //nolint:gosec // bounded
+		})
+	}
+}
+
+func (w *Write) insertTerms() queries.Step {
+	hashes := make([]int64, len(w.doc.Terms))
+	tfs := make([]int16, len(w.doc.Terms))
+	for i, t := range w.doc.Terms {
+		hashes[i] = t.Hash
+		tfs[i] = int16(min(t.TF, math.MaxInt16)) //nolint:gosec // BM25 saturates long before
+	}
+	return func(ctx context.Context, q *queries.Queries) error {
+		return q.TermInsertMany(ctx, queries.TermInsertManyParams{ //nolint:wrapcheck // run maps it
+			Tenant: w.Who.Tenant(), Ns: w.ns, ID: uuid.UUID(w.Memory), Terms: hashes, Tfs: tfs,
+			Length: int32(w.doc.Length), Tokens: int32(w.Draft.Tokens), //nolint:gosec // bounded by the text limit
+		})
+	}
+}
+
+// closeArms takes a memory out of what the retrieval arms search.
+func closeArms(who acl.Identity, ns int32, id mem.ID) []queries.Step {
+	return []queries.Step{
+		func(ctx context.Context, q *queries.Queries) error {
+			return q.TermCloseMany(ctx, queries.TermCloseManyParams{ //nolint:wrapcheck // run maps it
+				Tenant: who.Tenant(), ID: uuid.UUID(id), Namespace: who.Namespace().String(), Ns: ns,
+			})
+		},
+		func(ctx context.Context, q *queries.Queries) error {
+			return q.VectorClose(ctx, queries.VectorCloseParams{Tenant: who.Tenant(), ID: uuid.UUID(id)}) //nolint:wrapcheck // run maps it
+		},
+	}
+}
+
+func bumpNamespace(who acl.Identity, rows, length int64, closed *uuid.UUID) queries.Step {
+	return func(ctx context.Context, q *queries.Queries) error {
+		return q.NamespaceBump(ctx, queries.NamespaceBumpParams{ //nolint:wrapcheck // run maps it
+			Tenant: who.Tenant(), Path: who.Namespace().String(), AddedRows: rows, AddedLength: length, Closed: closed,
+		})
+	}
+}
