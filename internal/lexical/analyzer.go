@@ -47,7 +47,8 @@ func acquire() *analyzer {
 // release returns the analyzer to the pool, with the text wiped: memory text must not
 // outlive its call in a buffer that nobody knows of.
 func (a *analyzer) release() {
-	if cap(a.buf) > keepScratch || cap(a.tokens) > keepScratch/8 || cap(a.hashes) > keepScratch/8 {
+	if cap(a.buf) > keepScratch || cap(a.tokens) > keepScratch/8 || cap(a.hashes) > keepScratch/8 ||
+		cap(a.pending) > keepScratch/8 {
 		return
 	}
 	clear(a.buf[:cap(a.buf)])
