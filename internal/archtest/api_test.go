@@ -243,7 +243,8 @@ func (m *module) narrow(p *packages.Package, id *ast.Ident, ptr *types.Pointer, 
 		found = append(found, m.at(pos, "%s implements %s; only internal/store does", id.Name, view))
 	}
 	for method := range types.NewMethodSet(ptr).Methods() {
-		if !slices.ContainsFunc(slices.Collect(want.Methods()), func(f *types.Func) bool { return f.Name() == method.Obj().Name() }) {
+		// Nobody outside the package can assert a method that is not exported.
+		if method.Obj().Exported() && !slices.ContainsFunc(slices.Collect(want.Methods()), func(f *types.Func) bool { return f.Name() == method.Obj().Name() }) {
 			found = append(found, m.at(pos, "%s has a method %s that %s lacks; a driver could assert it", id.Name, method.Obj().Name(), view))
 		}
 	}

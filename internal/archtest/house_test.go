@@ -119,7 +119,7 @@ func checkFiles(m *module) []finding {
 			found = append(found, finding{f.path, 0, fmt.Sprintf("%d lines, more than %d; one concept a file", f.lines, maxLines)})
 		}
 		for _, decl := range f.ast.Decls {
-			if fn, ok := decl.(*ast.FuncDecl); ok && fn.Recv == nil && fn.Name.Name == "init" && !f.test {
+			if fn, ok := decl.(*ast.FuncDecl); ok && fn.Recv == nil && fn.Name.Name == "init" && !f.test && inits[f.pkg] == "" {
 				found = append(found, m.at(m.fset.Position(fn.Pos()), "init runs in every host whether it wants it or not; use a constructor"))
 			}
 		}

@@ -176,12 +176,7 @@ func (m *module) passThrough(p *packages.Package) []finding {
 			if !ok || fn.Body == nil || !fn.Name.IsExported() || sendsSQL(p.TypesInfo.Defs[fn.Name]) {
 				continue
 			}
-			params := map[types.Object]bool{}
-			for _, field := range fn.Type.Params.List {
-				for _, name := range field.Names {
-					params[p.TypesInfo.Defs[name]] = true
-				}
-			}
+			given := givenTexts(p, fn)
 			ast.Inspect(fn.Body, func(n ast.Node) bool {
 				call, ok := n.(*ast.CallExpr)
 				if !ok {
@@ -193,18 +188,74 @@ func (m *module) passThrough(p *packages.Package) []finding {
 				}
 				// The text is the first argument after the context, if there is one.
 				for _, arg := range call.Args[:min(2, len(call.Args))] {
-					ast.Inspect(arg, func(n ast.Node) bool {
-						if id, ok := n.(*ast.Ident); ok && params[p.TypesInfo.Uses[id]] && isString(p.TypesInfo.TypeOf(arg)) {
-							found = append(found, m.at(p.Fset.Position(id.Pos()), "%s sends the text of its parameter %s; export one function for each statement", fn.Name.Name, id.Name))
+					for _, id := range plain(p, arg) {
+						if given[p.TypesInfo.Uses[id]] {
+							found = append(found, m.at(p.Fset.Position(id.Pos()), "%s sends the text it is given in %s; export one function for each statement, and quote names", fn.Name.Name, id.Name))
 						}
-						return true
-					})
+					}
 				}
 				return true
 			})
 		}
 	}
 	return found
+}
+
+// givenTexts returns the function's parameters that are texts, and the variables that are made of them.
+func givenTexts(p *packages.Package, fn *ast.FuncDecl) map[types.Object]bool {
+	given := map[types.Object]bool{}
+	for _, field := range fn.Type.Params.List {
+		for _, name := range field.Names {
+			if obj := p.TypesInfo.Defs[name]; obj != nil && isString(obj.Type()) {
+				given[obj] = true
+			}
+		}
+	}
+	ast.Inspect(fn.Body, func(n ast.Node) bool {
+		assign, ok := n.(*ast.AssignStmt)
+		if !ok {
+			return true
+		}
+		for _, right := range assign.Rhs {
+			if !slices.ContainsFunc(plain(p, right), func(id *ast.Ident) bool { return given[p.TypesInfo.Uses[id]] }) {
+				continue
+			}
+			for _, left := range assign.Lhs {
+				if id, ok := left.(*ast.Ident); ok {
+					if obj := p.TypesInfo.ObjectOf(id); obj != nil && isString(obj.Type()) {
+						given[obj] = true
+					}
+				}
+			}
+		}
+		return true
+	})
+	return given
+}
+
+// plain returns the names whose text an expression takes over as it is: not what goes through
+// a function, say one that quotes, unless it is one that only puts texts together.
+func plain(p *packages.Package, arg ast.Expr) []*ast.Ident {
+	var names []*ast.Ident
+	ast.Inspect(arg, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.CallExpr:
+			sel, ok := n.Fun.(*ast.SelectorExpr)
+			if !ok {
+				return isConversion(p, n)
+			}
+			fn := p.TypesInfo.Uses[sel.Sel]
+			return fn != nil && fn.Pkg() != nil && slices.Contains([]string{"fmt", "strings"}, fn.Pkg().Path())
+		case *ast.Ident:
+			names = append(names, n)
+		}
+		return true
+	})
+	return names
+}
+
+func isConversion(p *packages.Package, call *ast.CallExpr) bool {
+	return p.TypesInfo.Types[call.Fun].IsType()
 }
 
 func isString(t types.Type) bool {
