@@ -29,3 +29,6 @@ func (*Server) Done() <-chan struct{} { return nil }
 func (*Server) Close(context.Context) error { return nil }
 
 func smallSharedMemory() bool { return false }
+
+// Remove returns [ErrUnsupported] on this platform.
+func Remove(context.Context, string) error { return ErrUnsupported }
