@@ -141,7 +141,7 @@ func (m *module) readGo(name, rel string) error {
 
 // list asks the go command for what the packages outside the module import.
 func (m *module) list(ctx context.Context) error {
-	cmd := exec.CommandContext(ctx, "go", "list", "-deps", "-json=ImportPath,Imports", "./...")
+	cmd := exec.CommandContext(ctx, "go", "list", "-e", "-deps", "-json=ImportPath,Imports", "./...")
 	var stderr bytes.Buffer
 	cmd.Dir, cmd.Env, cmd.Stderr = m.dir, environ(), &stderr
 	out, err := cmd.Output()
