@@ -68,7 +68,7 @@ func BM25(stats Stats, query []Term, postings []Posting, limit int) []Scored {
 	if stats.Docs > 0 && stats.TotalLength > 0 {
 		average = float64(stats.TotalLength) / float64(stats.Docs)
 	}
-	t := tallies.Get().(*tally) //nolint:errcheck,forcetypeassert // the pool holds nothing else
+	t, _ := tallies.Get().(*tally)
 	defer tallies.Put(t)
 	t.reset(len(postings))
 	for i := range postings {

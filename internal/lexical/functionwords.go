@@ -130,6 +130,7 @@ func functionWordList(l language) string {
 			nem nincs ő ők olyan ott össze pedig persze rá s saját sem semmi sok sokat számára szemben szerint szinte
 			talán te tehát teljes több úgy új újra után utána vagy vagyok vala valaki valami van vannak vele viszont
 			volna volt voltak`
+	case russian, arabic, tamil, hindi: // told by their script
 	}
 	return ""
 }

@@ -21,14 +21,14 @@ const (
 	norwegian
 	finnish
 	hungarian
-	latinLanguages // number of the languages above: those detection chooses from
-
-	russian language = iota - 1 // chosen by script
+	russian // this and the following are chosen by script
 	arabic
 	tamil
 	hindi
-	noLanguage
 )
+
+// latinLanguages is the number of languages that detection chooses from.
+const latinLanguages = russian
 
 // languageSet is a bit set of languages.
 type languageSet uint32

@@ -1,8 +1,6 @@
 package lexical
 
-import (
-	"slices"
-)
+import "slices"
 
 // Version changes whenever the same text would yield other terms than before. Rows
 // indexed under another version must be analyzed again.
@@ -85,6 +83,7 @@ func (a *analyzer) term(t token, lang language) []byte {
 		return a.stemmed(w, tamil, t.script)
 	case scriptDevanagari:
 		return a.stemmed(w, hindi, t.script)
+	case scriptGreek, scriptHebrew, scriptOther: // no stemmer
 	}
 	return a.base(w, t.script)
 }

@@ -83,5 +83,6 @@ func snowball(env *snowballstem.Env, l language) {
 		sbarabic.Stem(env)
 	case tamil:
 		sbtamil.Stem(env)
+	case hindi: // not a Snowball program
 	}
 }

@@ -26,14 +26,14 @@ type row struct {
 
 // reset prepares for at most n rows.
 func (t *tally) reset(n int) {
-	size := 1 << max(4, bits.Len(uint(n)*2-1)) //nolint:gosec // n is a length
+	size := 1 << max(4, bits.Len(uint(n)*2-1))
 	if cap(t.slots) < size || cap(t.slots) > keepSlots {
 		t.slots = make([]int32, size)
 	} else {
 		t.slots = t.slots[:size]
 		clear(t.slots)
 	}
-	t.shift = 64 - bits.TrailingZeros(uint(size)) //nolint:gosec // size is positive
+	t.shift = 64 - bits.TrailingZeros(uint(size))
 	t.rows = t.rows[:0]
 }
 

@@ -30,8 +30,11 @@ const (
 	functionFeature feature = iota
 	letterFeature
 	wordFeature
-	kindMask feature = 3
-	signBit  feature = 4
+)
+
+const (
+	kindMask = 3 // where the kind is
+	signBit  = 4 // whether the feature is subtracted
 )
 
 func (f feature) weight() int64 {
@@ -40,6 +43,7 @@ func (f feature) weight() int64 {
 		return wordWeight
 	case letterFeature:
 		return letterWeight
+	case functionFeature:
 	}
 	return functionWeight
 }

@@ -71,7 +71,7 @@ func (e *Embedder) Embed(ctx context.Context, texts []string) ([][]float32, erro
 	defer s.release()
 	for i, text := range texts {
 		if err := ctx.Err(); err != nil {
-			return nil, err //nolint:wrapcheck // the contract asks for ctx.Err() itself
+			return nil, err
 		}
 		s.features = appendFeatures(s.features[:0], text)
 		out[i] = e.project(s)

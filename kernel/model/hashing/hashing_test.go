@@ -73,7 +73,7 @@ func TestNearness(t *testing.T) {
 	for _, tc := range []struct{ name, query, near, far string }{
 		{"inflection", "running shoes", "He runs in old shoes.", "She cooks dinner."},
 		{"function words do not count", "What is the name of the dog?", "My dog is Rex.", "What is the time of the day?"},
-		{"misspelling", "Hamburger recipe", "hamburgr", "salad"},
+		{"misspelling", "Kubernetes upgrade", "kubernets", "salad"},
 		{"german compound", "Versicherung", "Krankenversicherungen", "Fahrradkette"},
 		{"japanese", "寿司", "東京で寿司を食べました", "猫が好きです"},
 		{"korean", "고양이", "고양이를 좋아합니다", "새 책을 샀다"},
