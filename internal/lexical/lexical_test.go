@@ -43,6 +43,8 @@ func TestInflectedQueryFindsDocument(t *testing.T) {
 		{"german umlaut plural", "Die Häuser am Fluss wurden im Herbst verkauft.", "häusern"},
 		{"german verb", "Wir haben gestern lange in der Stadt gearbeitet und gekocht.", "gearbeitete"},
 		{"german without umlaut", "Er wohnt seit zwei Jahren in München.", "munchen"},
+		{"german umlaut written out", "Er wohnt seit zwei Jahren in München.", "Muenchen"},
+		{"german umlaut put back", "Er wohnt seit zwei Jahren in Muenchen.", "München"},
 		{"german sharp s", "Die Straße ist sehr lang.", "STRASSE"},
 		{"german name in english query", "Herr Schneider ist nicht mehr bei uns.", "Schneider"},
 		{"french plural", "Les réservations sont faites pour la semaine prochaine.", "réservation"},

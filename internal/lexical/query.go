@@ -1,5 +1,7 @@
 package lexical
 
+import "strings"
+
 // Query turns a query's text into at most maxTerms terms (0 or less: no bound), the most
 // useful first: words in the order of the text, then alternatives. Every word yields its
 // stem in the language the text seems to have, and the other stems it could have as
@@ -64,15 +66,39 @@ func (q *querier) alternatives(maxTerms int) {
 			continue
 		}
 		for l := english; l < latinLanguages; l++ {
-			if l == q.lang {
-				continue
+			if l != q.lang {
+				q.alternative(at, q.a.term(t, l))
 			}
-			h := hashTerm(q.a.term(t, l))
-			if _, ok := q.seen[h]; ok {
-				continue
-			}
-			q.seen[h] = len(q.terms)
-			q.terms = append(q.terms, Term{Hash: h, TF: q.terms[at].TF, Group: q.terms[at].Group})
+		}
+		for _, respelt := range respell(string(q.a.text(t))) {
+			q.alternative(at, q.a.stemmed([]byte(respelt), german, scriptLatin))
 		}
 	}
+}
+
+// alternative adds another form of the word at a place in terms.
+func (q *querier) alternative(at int, form []byte) {
+	h := hashTerm(form)
+	if _, ok := q.seen[h]; ok {
+		return
+	}
+	q.seen[h] = len(q.terms)
+	q.terms = append(q.terms, Term{Hash: h, TF: q.terms[at].TF, Group: q.terms[at].Group})
+}
+
+// respell returns a word with its umlauts written out, and with what may be written-out
+// umlauts put back: Muenchen is how a keyboard without ü types München.
+func respell(word string) []string {
+	written, put := word, word
+	for _, pair := range [...][2]string{{"ä", "ae"}, {"ö", "oe"}, {"ü", "ue"}} {
+		written = strings.ReplaceAll(written, pair[0], pair[1])
+		put = strings.ReplaceAll(put, pair[1], pair[0])
+	}
+	var out []string
+	for _, respelt := range [...]string{written, put} {
+		if respelt != word {
+			out = append(out, respelt)
+		}
+	}
+	return out
 }
