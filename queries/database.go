@@ -63,6 +63,19 @@ func DatabaseExists(ctx context.Context, conn *pgx.Conn, name string) (found, is
 	return len(marks) > 0, len(marks) > 0 && marks[0], nil
 }
 
+// DatabaseInUse reports whether anybody is connected to the database. Dropping or copying one
+// that is in use makes the server wait in steps of 100 ms, and one whose clients have just
+// left still counts as in use for a moment.
+func DatabaseInUse(ctx context.Context, conn *pgx.Conn, name string) (bool, error) {
+	var inUse bool
+	err := conn.QueryRow(ctx, "SELECT EXISTS (SELECT FROM pg_catalog.pg_stat_activity WHERE datname = $1)",
+		pgx.QueryExecModeExec, name).Scan(&inUse)
+	if err != nil {
+		return false, fmt.Errorf("look for users of database %s: %w", name, err)
+	}
+	return inUse, nil
+}
+
 // DatabaseList returns the names of the databases that begin with prefix, oldest first.
 func DatabaseList(ctx context.Context, conn *pgx.Conn, prefix string) ([]string, error) {
 	rows, err := conn.Query(ctx,

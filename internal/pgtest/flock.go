@@ -53,14 +53,3 @@ func openLockFile(path string) (*os.File, error) {
 	}
 	return f, nil
 }
-
-func pause(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-t.C:
-		return nil
-	}
-}

@@ -20,6 +20,7 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -117,13 +118,31 @@ func create(tb testing.TB, template string) string {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(tb.Context()), cleanupTimeout)
 		defer cancel()
 		err := withConn(ctx, server, func(ctx context.Context, conn *pgx.Conn) error {
-			return queries.DatabaseDrop(ctx, conn, name)
+			return drop(ctx, conn, name)
 		})
 		if err != nil {
 			tb.Errorf("pgtest: %v", err)
 		}
 	})
 	return withDatabase(server, name)
+}
+
+// drop gives clients that have just been closed a moment to leave, then drops the database
+// whoever is left.
+func drop(ctx context.Context, conn *pgx.Conn, name string) error {
+	for range 50 {
+		inUse, err := queries.DatabaseInUse(ctx, conn, name)
+		if err != nil {
+			return err
+		}
+		if !inUse {
+			break
+		}
+		if err := pause(ctx, 2*time.Millisecond); err != nil {
+			return err
+		}
+	}
+	return queries.DatabaseDrop(ctx, conn, name)
 }
 
 // newName contains the process id only for people who look at the server.
@@ -203,4 +222,18 @@ func execMode(name string) (pgx.QueryExecMode, bool) {
 		}
 	}
 	return 0, false
+}
+
+func underscored(s string) string { return strings.ReplaceAll(s, " ", "_") }
+
+// pause waits for d or until ctx is done.
+func pause(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-t.C:
+		return nil
+	}
 }

@@ -129,6 +129,4 @@ func withDatabase(server, name string) string {
 	return u.String()
 }
 
-func underscored(s string) string { return strings.ReplaceAll(s, " ", "_") }
-
 var errNoServer = errors.New("no server can be started on this platform; set " + EnvURL)

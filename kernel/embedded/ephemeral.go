@@ -47,6 +47,9 @@ func newTempCluster(ctx context.Context, a account) (string, *os.File, error) {
 			return dir, owner, nil
 		}
 	}
+	if ctx.Err() != nil {
+		return "", nil, fmt.Errorf("embedded: start: %w", context.Cause(ctx))
+	}
 	return "", nil, errors.New("embedded: no temporary directory that the server's account can use")
 }
 

@@ -56,7 +56,7 @@ func (p *process) stop(ctx context.Context) error {
 	p.signal(syscall.SIGQUIT)
 	if !p.wait(5 * time.Second) {
 		p.signal(syscall.SIGKILL)
-		<-p.done
+		p.wait(5 * time.Second) // for ever would be too long if we may not signal it at all
 	}
 	return fmt.Errorf("embedded: the server did not shut down in time and was stopped by force: %w", context.Cause(ctx))
 }

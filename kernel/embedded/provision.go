@@ -120,14 +120,18 @@ func treeBinDirs(trees string) []string {
 	return dirs
 }
 
-// cachedBinDirs lists the trees in the given cache and in root's. A cache that somebody else
-// could have written to is passed over: its programs would run as us.
+// cachedBinDirs lists the trees in the given cache and, if that is the default one, in
+// root's. A cache that somebody else could have written to is passed over: its programs
+// would run as us.
 func cachedBinDirs(cache string) []string {
 	var dirs []string
 	if fi, err := os.Stat(cache); err == nil && ownedByUs(fi) && fi.Mode().Perm()&0o022 == 0 {
 		dirs = treeBinDirs(filepath.Join(cache, treesDir))
 	}
-	if fi, err := os.Stat(systemCache); err == nil && ownedByRoot(fi) && fi.Mode().Perm()&0o022 == 0 && cache != systemCache {
+	if cache == systemCache || cache != cacheHome() {
+		return dirs
+	}
+	if fi, err := os.Stat(systemCache); err == nil && ownedByRoot(fi) && fi.Mode().Perm()&0o022 == 0 {
 		dirs = append(dirs, treeBinDirs(filepath.Join(systemCache, treesDir))...)
 	}
 	return dirs

@@ -68,6 +68,9 @@ func takeDir(ctx context.Context, cfg Config, a account) (*os.File, error) {
 		return nil, err
 	}
 	if !a.canEnter(ctx, cfg.Dir) {
+		if ctx.Err() != nil {
+			return nil, fmt.Errorf("embedded: start: %w", context.Cause(ctx))
+		}
 		return nil, fmt.Errorf("embedded: uid %d, which the server runs as, cannot enter %s: a directory above it is closed to other users",
 			a.uid, cfg.Dir)
 	}
