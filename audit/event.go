@@ -34,6 +34,8 @@ type Event struct {
 	// Seq orders rows within the database. Numbers are unique and grow, with gaps where a
 	// transaction was rolled back; the database assigns it.
 	Seq int64
+	// Call identifies the call; a call has one row.
+	Call mem.ID
 	// Time is when the call began.
 	Time time.Time
 	// Tenant and Namespace are the caller's own, never the target's.

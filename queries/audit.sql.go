@@ -44,14 +44,16 @@ func (q *Queries) AccessBumpMany(ctx context.Context, arg AccessBumpManyParams) 
 	return err
 }
 
-const auditAppend = `-- name: AuditAppend :exec
-INSERT INTO memkernel.audit_log (tenant, ts, namespace, actor, key_id, agent_id, op, memory_id, purpose, result, detail)
-VALUES ($1, $2, $3, $4, $5::uuid, $6, $7, $8::uuid,
-    $9::text, $10, $11)
+const auditAppend = `-- name: AuditAppend :execrows
+INSERT INTO memkernel.audit_log (tenant, call_id, ts, namespace, actor, key_id, agent_id, op, memory_id, purpose, result, detail)
+VALUES ($1, $2, $3, $4, $5, $6::uuid, $7, $8, $9::uuid,
+    $10::text, $11, $12)
+ON CONFLICT DO NOTHING
 `
 
 type AuditAppendParams struct {
 	Tenant    string
+	CallID    uuid.UUID
 	Ts        time.Time
 	Namespace string
 	Actor     string
@@ -64,9 +66,11 @@ type AuditAppendParams struct {
 	Detail    string
 }
 
-func (q *Queries) AuditAppend(ctx context.Context, arg AuditAppendParams) error {
-	_, err := q.db.Exec(ctx, auditAppend,
+// AuditAppend adds the row of one call. No row is added if the call has one already.
+func (q *Queries) AuditAppend(ctx context.Context, arg AuditAppendParams) (int64, error) {
+	result, err := q.db.Exec(ctx, auditAppend,
 		arg.Tenant,
+		arg.CallID,
 		arg.Ts,
 		arg.Namespace,
 		arg.Actor,
@@ -78,23 +82,29 @@ func (q *Queries) AuditAppend(ctx context.Context, arg AuditAppendParams) error 
 		arg.Result,
 		arg.Detail,
 	)
-	return err
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
 }
 
-const auditAppendMany = `-- name: AuditAppendMany :exec
-INSERT INTO memkernel.audit_log (tenant, ts, namespace, actor, key_id, agent_id, op, memory_id, purpose, result, detail)
-SELECT r.tenant, r.ts, r.namespace, r.actor, nullif(r.key_id, '')::uuid, r.agent_id, r.op, nullif(r.memory_id, '')::uuid,
-    nullif(r.purpose, ''), r.result, r.detail
+const auditAppendMany = `-- name: AuditAppendMany :many
+INSERT INTO memkernel.audit_log (tenant, call_id, ts, namespace, actor, key_id, agent_id, op, memory_id, purpose, result, detail)
+SELECT r.tenant, r.call_id::uuid, r.ts, r.namespace, r.actor, nullif(r.key_id, '')::uuid, r.agent_id, r.op,
+    nullif(r.memory_id, '')::uuid, nullif(r.purpose, ''), r.result, r.detail
 FROM (
-    SELECT unnest($1::text[]) AS tenant, unnest($2::timestamptz[]) AS ts, unnest($3::text[]) AS namespace,
-        unnest($4::text[]) AS actor, unnest($5::text[]) AS key_id, unnest($6::text[]) AS agent_id,
-        unnest($7::text[]) AS op, unnest($8::text[]) AS memory_id, unnest($9::text[]) AS purpose,
-        unnest($10::text[]) AS result, unnest($11::text[]) AS detail
+    SELECT unnest($1::text[]) AS tenant, unnest($2::text[]) AS call_id, unnest($3::timestamptz[]) AS ts,
+        unnest($4::text[]) AS namespace, unnest($5::text[]) AS actor, unnest($6::text[]) AS key_id,
+        unnest($7::text[]) AS agent_id, unnest($8::text[]) AS op, unnest($9::text[]) AS memory_id,
+        unnest($10::text[]) AS purpose, unnest($11::text[]) AS result, unnest($12::text[]) AS detail
 ) AS r
+ON CONFLICT DO NOTHING
+RETURNING call_id
 `
 
 type AuditAppendManyParams struct {
 	Tenants    []string
+	CallIds    []string
 	Times      []time.Time
 	Namespaces []string
 	Actors     []string
@@ -107,10 +117,13 @@ type AuditAppendManyParams struct {
 	Details    []string
 }
 
-// AuditAppendMany appends the rows of many calls in one commit. Empty texts stand for NULL.
-func (q *Queries) AuditAppendMany(ctx context.Context, arg AuditAppendManyParams) error {
-	_, err := q.db.Exec(ctx, auditAppendMany,
+// AuditAppendMany adds the rows of many calls in one commit and returns the calls that had
+// none yet. Empty texts stand for NULL.
+// @sqlc-vet-disable many-needs-limit
+func (q *Queries) AuditAppendMany(ctx context.Context, arg AuditAppendManyParams) ([]uuid.UUID, error) {
+	rows, err := q.db.Query(ctx, auditAppendMany,
 		arg.Tenants,
+		arg.CallIds,
 		arg.Times,
 		arg.Namespaces,
 		arg.Actors,
@@ -122,7 +135,22 @@ func (q *Queries) AuditAppendMany(ctx context.Context, arg AuditAppendManyParams
 		arg.Results,
 		arg.Details,
 	)
-	return err
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []uuid.UUID{}
+	for rows.Next() {
+		var call_id uuid.UUID
+		if err := rows.Scan(&call_id); err != nil {
+			return nil, err
+		}
+		items = append(items, call_id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const auditCount = `-- name: AuditCount :one

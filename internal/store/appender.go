@@ -47,6 +47,8 @@ type appendRequest struct {
 	done chan struct{}
 	lead chan struct{}
 	err  error
+	// recorded reports that the call had its row already, and so did what it stands for.
+	recorded bool
 }
 
 // access is one served memory.
@@ -63,7 +65,7 @@ func newAppender(pool *pgxpool.Pool, opts AppendOptions) *appender {
 
 // append returns once the row is durable. It does not listen to the caller's cancellation:
 // what was done is recorded even if nobody waits for the answer.
-func (a *appender) append(ctx context.Context, req *appendRequest) error {
+func (a *appender) append(ctx context.Context, req *appendRequest) (recorded bool, err error) {
 	req.done, req.lead = make(chan struct{}), make(chan struct{}, 1)
 	a.mu.Lock()
 	a.waiting = append(a.waiting, req)
@@ -78,7 +80,7 @@ func (a *appender) append(ctx context.Context, req *appendRequest) error {
 		a.commitGroup(ctx)
 		<-req.done
 	}
-	return req.err
+	return req.recorded, req.err
 }
 
 // commitGroup commits the waiting rows, the caller's among them or not, and hands the lead
@@ -120,9 +122,9 @@ func (a *appender) commit(ctx context.Context, group []*appendRequest) (err erro
 	}
 	var steps []queries.Step
 	if len(group) == 1 {
-		steps = append(steps, appendEvent(&group[0].event))
+		steps = append(steps, appendOne(group[0]))
 	} else {
-		steps = append(steps, appendEvents(group))
+		steps = append(steps, appendGroup(group))
 	}
 	if len(served) > 0 {
 		steps = append(steps, bumpAll(served))
@@ -134,7 +136,10 @@ func (a *appender) commit(ctx context.Context, group []*appendRequest) (err erro
 // memories it served for the reader; it waits until both are durable. Inside a host's
 // transaction it still uses the pool, since what was answered or refused must stay on record
 // if the host rolls back, and it fails if no connection is free within the timeout.
-func (s *Store) Append(ctx context.Context, event *audit.Event, reader acl.Identity, served []mem.ID) error {
+//
+// recorded reports that the call has a row already: a transaction of it whose outcome was
+// not known has in fact been committed.
+func (s *Store) Append(ctx context.Context, event *audit.Event, reader acl.Identity, served []mem.ID) (recorded bool, err error) {
 	return s.appender.append(ctx, &appendRequest{event: *event, access: accesses(reader, served, event.Time)})
 }
 
@@ -176,21 +181,38 @@ func bumpAll(served []access) queries.Step {
 	}
 }
 
-func appendEvent(e *audit.Event) queries.Step {
-	p := queries.AuditAppendParams{
-		Tenant: e.Tenant, Ts: e.Time, Namespace: e.Namespace, Actor: e.Actor, KeyID: optionalKey(e.KeyID), AgentID: e.AgentID,
-		Op: string(e.Op), MemoryID: optionalID(e.MemoryID), Purpose: optional(e.Purpose), Result: string(e.Result), Detail: e.Detail,
-	}
-	return func(ctx context.Context, q *queries.Queries) error {
-		return q.AuditAppend(ctx, p) //nolint:wrapcheck // run maps it
+func appendParams(e *audit.Event) queries.AuditAppendParams {
+	return queries.AuditAppendParams{
+		Tenant: e.Tenant, CallID: uuid.UUID(e.Call), Ts: e.Time, Namespace: e.Namespace, Actor: e.Actor, KeyID: optionalKey(e.KeyID),
+		AgentID: e.AgentID, Op: string(e.Op), MemoryID: optionalID(e.MemoryID), Purpose: optional(e.Purpose),
+		Result: string(e.Result), Detail: e.Detail,
 	}
 }
 
-func appendEvents(group []*appendRequest) queries.Step {
+// appendEvent is for a transaction of the call's own.
+func appendEvent(e *audit.Event) queries.Step {
+	p := appendParams(e)
+	return func(ctx context.Context, q *queries.Queries) error {
+		_, err := q.AuditAppend(ctx, p)
+		return err //nolint:wrapcheck // run maps it
+	}
+}
+
+func appendOne(r *appendRequest) queries.Step {
+	p := appendParams(&r.event)
+	return func(ctx context.Context, q *queries.Queries) error {
+		n, err := q.AuditAppend(ctx, p)
+		r.recorded = err == nil && n == 0
+		return err //nolint:wrapcheck // run maps it
+	}
+}
+
+func appendGroup(group []*appendRequest) queries.Step {
 	var p queries.AuditAppendManyParams
 	for _, r := range group {
 		e := &r.event
 		p.Tenants = append(p.Tenants, e.Tenant)
+		p.CallIds = append(p.CallIds, e.Call.String())
 		p.Times = append(p.Times, e.Time)
 		p.Namespaces = append(p.Namespaces, e.Namespace)
 		p.Actors = append(p.Actors, e.Actor)
@@ -203,7 +225,18 @@ func appendEvents(group []*appendRequest) queries.Step {
 		p.Details = append(p.Details, e.Detail)
 	}
 	return func(ctx context.Context, q *queries.Queries) error {
-		return q.AuditAppendMany(ctx, p) //nolint:wrapcheck // run maps it
+		added, err := q.AuditAppendMany(ctx, p)
+		if err != nil || len(added) == len(group) {
+			return err //nolint:wrapcheck // run maps it
+		}
+		fresh := make(map[mem.ID]bool, len(added))
+		for _, id := range added {
+			fresh[mem.ID(id)] = true
+		}
+		for _, r := range group {
+			r.recorded = !fresh[r.event.Call]
+		}
+		return nil
 	}
 }
 

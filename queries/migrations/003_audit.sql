@@ -2,6 +2,9 @@ CREATE TABLE memkernel.audit_log (
     -- Not a foreign key: a refused call may name a tenant that does not exist.
     tenant text COLLATE "C" NOT NULL,
     seq bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
+    -- One call, one row: a call that cannot know whether its commit went through appends
+    -- again under the same id, waits for the other transaction, and learns it.
+    call_id uuid NOT NULL,
     ts timestamptz NOT NULL,
     namespace text COLLATE "C" NOT NULL,
     actor text NOT NULL,
@@ -17,6 +20,7 @@ CREATE TABLE memkernel.audit_log (
     xid xid8 NOT NULL DEFAULT pg_current_xact_id(),
     PRIMARY KEY (tenant, seq)
 ) WITH (autovacuum_vacuum_insert_scale_factor = 0.05);
+CREATE UNIQUE INDEX audit_log_call ON memkernel.audit_log (tenant, call_id);
 CREATE INDEX audit_log_namespace ON memkernel.audit_log (tenant, namespace, seq);
 
 CREATE TRIGGER audit_log_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON memkernel.audit_log

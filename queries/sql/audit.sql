@@ -1,19 +1,25 @@
--- name: AuditAppend :exec
-INSERT INTO memkernel.audit_log (tenant, ts, namespace, actor, key_id, agent_id, op, memory_id, purpose, result, detail)
-VALUES (@tenant, @ts, @namespace, @actor, sqlc.narg('key_id')::uuid, @agent_id, @op, sqlc.narg('memory_id')::uuid,
-    sqlc.narg('purpose')::text, @result, @detail);
+-- AuditAppend adds the row of one call. No row is added if the call has one already.
+-- name: AuditAppend :execrows
+INSERT INTO memkernel.audit_log (tenant, call_id, ts, namespace, actor, key_id, agent_id, op, memory_id, purpose, result, detail)
+VALUES (@tenant, @call_id, @ts, @namespace, @actor, sqlc.narg('key_id')::uuid, @agent_id, @op, sqlc.narg('memory_id')::uuid,
+    sqlc.narg('purpose')::text, @result, @detail)
+ON CONFLICT DO NOTHING;
 
--- AuditAppendMany appends the rows of many calls in one commit. Empty texts stand for NULL.
--- name: AuditAppendMany :exec
-INSERT INTO memkernel.audit_log (tenant, ts, namespace, actor, key_id, agent_id, op, memory_id, purpose, result, detail)
-SELECT r.tenant, r.ts, r.namespace, r.actor, nullif(r.key_id, '')::uuid, r.agent_id, r.op, nullif(r.memory_id, '')::uuid,
-    nullif(r.purpose, ''), r.result, r.detail
+-- AuditAppendMany adds the rows of many calls in one commit and returns the calls that had
+-- none yet. Empty texts stand for NULL.
+-- name: AuditAppendMany :many
+-- @sqlc-vet-disable many-needs-limit
+INSERT INTO memkernel.audit_log (tenant, call_id, ts, namespace, actor, key_id, agent_id, op, memory_id, purpose, result, detail)
+SELECT r.tenant, r.call_id::uuid, r.ts, r.namespace, r.actor, nullif(r.key_id, '')::uuid, r.agent_id, r.op,
+    nullif(r.memory_id, '')::uuid, nullif(r.purpose, ''), r.result, r.detail
 FROM (
-    SELECT unnest(@tenants::text[]) AS tenant, unnest(@times::timestamptz[]) AS ts, unnest(@namespaces::text[]) AS namespace,
-        unnest(@actors::text[]) AS actor, unnest(@key_ids::text[]) AS key_id, unnest(@agent_ids::text[]) AS agent_id,
-        unnest(@ops::text[]) AS op, unnest(@memory_ids::text[]) AS memory_id, unnest(@purposes::text[]) AS purpose,
-        unnest(@results::text[]) AS result, unnest(@details::text[]) AS detail
-) AS r;
+    SELECT unnest(@tenants::text[]) AS tenant, unnest(@call_ids::text[]) AS call_id, unnest(@times::timestamptz[]) AS ts,
+        unnest(@namespaces::text[]) AS namespace, unnest(@actors::text[]) AS actor, unnest(@key_ids::text[]) AS key_id,
+        unnest(@agent_ids::text[]) AS agent_id, unnest(@ops::text[]) AS op, unnest(@memory_ids::text[]) AS memory_id,
+        unnest(@purposes::text[]) AS purpose, unnest(@results::text[]) AS result, unnest(@details::text[]) AS detail
+) AS r
+ON CONFLICT DO NOTHING
+RETURNING call_id;
 
 -- AuditSearch pages backwards through the rows of a subtree.
 -- name: AuditSearch :many

@@ -1,0 +1,21 @@
+// Package kernel is the memory kernel for AI agents: governed memory on one Postgres database.
+//
+// A host opens a [Kernel] on its own pgx pool, or with [OpenDefault] on a private Postgres,
+// gets an identity from a credential with [Kernel.Authenticate], and calls typed syscalls:
+// Write, Read, Search, Retract, History, Stats and AuditSearch. The caller's namespace and role decide
+// what each call may see and do: a caller in acme/eng/platform reads acme/eng/platform,
+// acme/eng and acme, and writes acme/eng/platform. Nothing is ever overwritten; a change ends
+// one memory and begins another. Every call leaves exactly one audit row, durable before the
+// answer is returned, whether it succeeded, was refused, found nothing or failed; if the row
+// cannot be written the call fails.
+//
+// # What every syscall has in common
+//
+// All methods of a Kernel are safe for concurrent use, unless WithTx bound it to a
+// transaction. An error is an *[OpError] around one of the sentinels of this package or the
+// context's error. A call that returned an error because its context ended or the connection
+// broke may still have taken effect; a Write with an idempotency key can be repeated safely.
+// Missing and invisible are the same [ErrNotFound]. Memory text is never logged.
+//
+// The zero value of every option and request field is its documented default.
+package kernel

@@ -1,0 +1,73 @@
+package kernel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/memkernel/memkernel/kernel/mem"
+)
+
+// Brownout names a part that was down while a call was served without it. A degraded answer
+// always says so, in the reply and in the audit row.
+type Brownout string
+
+// BrownoutEmbedder: the embedding model failed; words alone were used, or the memory was
+// stored without a vector.
+const BrownoutEmbedder Brownout = "embedder_unavailable"
+
+// errEmbedding is a fault of the model; it degrades a call, it does not fail it.
+var errEmbedding = errors.New("embedding failed") //nolint:gochecknoglobals // a sentinel
+
+// embed returns the unit vector of a text, nil for a text in which the model sees nothing.
+// It fails with errEmbedding when the model does, and with the context's error when the
+// caller has gone. No transaction or connection of the kernel's is held meanwhile.
+func (k *Kernel) embed(ctx context.Context, text string) ([]float32, error) {
+	info := k.embedder.Info()
+	limited, cancel := context.WithTimeout(ctx, k.limits.ModelTimeout)
+	defer cancel()
+	begun := k.now()
+	vectors, err := k.askModel(limited, text)
+	modelInfo := ModelInfo{Model: info.Name, Texts: 1, Err: err, Duration: k.now().Sub(begun)}
+	runHooks(ctx, k, func(h ModelHook) { h.ModelCall(ctx, modelInfo) })
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err() //nolint:wrapcheck // the caller's own context
+	case err != nil:
+		return nil, fmt.Errorf("%w: %w", errEmbedding, err)
+	case len(vectors) != 1 || len(vectors[0]) != info.Dim:
+		return nil, fmt.Errorf("%w: the model did not return one vector of %d components", errEmbedding, info.Dim)
+	}
+	return unit(vectors[0])
+}
+
+func (k *Kernel) askModel(ctx context.Context, text string) (vectors [][]float32, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			k.logPanic(ctx, "embedder panicked", r)
+			vectors, err = nil, mem.ErrInternal
+		}
+	}()
+	return k.embedder.Embed(ctx, []string{text}) //nolint:wrapcheck // wrapped by the caller
+}
+
+// unit scales a vector to length 1, in a copy; the zero vector becomes nil.
+func unit(v []float32) ([]float32, error) {
+	var sum float64
+	for _, x := range v {
+		sum += float64(x) * float64(x)
+	}
+	if math.IsNaN(sum) || math.IsInf(sum, 0) {
+		return nil, fmt.Errorf("%w: a component is not finite", errEmbedding)
+	}
+	if sum == 0 {
+		return nil, nil
+	}
+	scale := 1 / math.Sqrt(sum)
+	out := make([]float32, len(v))
+	for i, x := range v {
+		out[i] = float32(float64(x) * scale)
+	}
+	return out, nil
+}

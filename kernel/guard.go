@@ -1,0 +1,235 @@
+package kernel
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/memkernel/memkernel/acl"
+	"github.com/memkernel/memkernel/audit"
+	"github.com/memkernel/memkernel/kernel/mem"
+	"github.com/memkernel/memkernel/queries"
+	"github.com/memkernel/memkernel/writepath"
+)
+
+// call is one syscall on its way through the guard.
+type call struct {
+	op  acl.Op
+	who acl.Identity
+	// validate checks the request on its own; nil accepts all.
+	validate func() error
+	// purpose is the query text that the audit log may keep, unless sensitive.
+	purpose   string
+	sensitive bool
+	// memory is the memory that the request names.
+	memory mem.ID
+	// steps are reads that travel with the gate. Their results are used only if it opens.
+	steps []queries.Step
+}
+
+// current is the state of a call that the gate has let through.
+type current struct {
+	now    time.Time
+	policy mem.EffectivePolicy
+	// event is the audit row in the making; the body adds to it and to detail.
+	event  audit.Event
+	detail audit.Detail
+	// served lists the memories that the caller gets to read.
+	served []mem.ID
+	// recorded is set by a body whose transaction holds the audit row.
+	recorded bool
+}
+
+// finish returns the audit row of a call that succeeds, for a body that commits it itself.
+func (cur *current) finish() audit.Event {
+	e := cur.event
+	e.Result = audit.ResultOK
+	e.Detail = cur.detail.String()
+	return e
+}
+
+// guard runs a syscall: it validates, asks the role table, reads policy and tenant in one
+// statement, takes a rate token, runs body, and makes sure that exactly one audit row is
+// durable before the answer leaves, however the call ends. Nothing else may call the store
+// on a caller's behalf.
+func guard[Rep any](ctx context.Context, k *Kernel, c *call, body func(context.Context, *current) (*Rep, error)) (*Rep, error) {
+	begun := k.now()
+	ctx = k.hookBegin(ctx, c.op)
+	cur := &current{now: k.clock()}
+	cur.event = k.newEvent(c, cur.now)
+	rep, err := run(ctx, k, c, cur, body)
+	err = k.settle(ctx, c, cur, rep != nil, err)
+	info := SyscallInfo{Op: c.op, Namespace: c.who.Namespace(), Result: cur.event.Result, Err: err, Duration: k.now().Sub(begun)}
+	runHooks(ctx, k, func(h SyscallHook) { h.SyscallEnd(ctx, info) })
+	if err != nil {
+		return nil, err
+	}
+	return rep, nil
+}
+
+func (k *Kernel) newEvent(c *call, now time.Time) audit.Event {
+	if c.who.IsZero() {
+		return audit.Event{
+			Call: newID(now), Time: now, Tenant: audit.Nobody, Namespace: audit.Nobody, Actor: audit.AnonymousActor, Op: c.op, Result: audit.ResultOK,
+		}
+	}
+	return audit.Event{
+		Call: newID(now), Time: now, Tenant: c.who.Tenant(), Namespace: c.who.Namespace().String(), Actor: c.who.Actor(), KeyID: c.who.KeyID(),
+		AgentID: c.who.AgentID(), Op: c.op, MemoryID: c.memory, Result: audit.ResultOK,
+	}
+}
+
+func run[Rep any](ctx context.Context, k *Kernel, c *call, cur *current, body func(context.Context, *current) (*Rep, error)) (rep *Rep, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			k.logPanic(ctx, "syscall panicked", r)
+			rep, err = nil, mem.ErrInternal
+		}
+	}()
+	if err := k.admit(ctx, c, cur); err != nil {
+		return nil, err
+	}
+	return body(ctx, cur)
+}
+
+// admit decides whether the body may run.
+func (k *Kernel) admit(ctx context.Context, c *call, cur *current) error {
+	if c.who.IsZero() {
+		return mem.ErrUnauthenticated
+	}
+	if c.validate != nil {
+		if err := c.validate(); err != nil {
+			return err
+		}
+	}
+	if !acl.Allowed(c.who.Role(), c.op) {
+		return mem.ErrForbidden
+	}
+	if err := ctx.Err(); err != nil {
+		return err //nolint:wrapcheck // the context's own error
+	}
+	steps, early := c.steps, true
+	if len(steps) > 0 && k.limiter.spent(c.who.Principal(), c.op, cur.now) {
+		steps, early = nil, false
+	}
+	gate, err := k.store.Gate(ctx, c.who, steps...)
+	if err != nil {
+		return err //nolint:wrapcheck // already one of package mem's
+	}
+	cur.policy = mem.MergePolicies(gate.Policies)
+	if !c.sensitive && !cur.policy.Sensitive {
+		cur.event.Purpose = audit.Purpose(c.purpose)
+	}
+	if err := checkKey(c.who, gate.KeyKnown, gate.KeyExpires, gate.KeyRevoked, cur.now); err != nil {
+		return err
+	}
+	if !gate.TenantKnown || gate.TenantSuspended {
+		return mem.ErrTenantSuspended
+	}
+	if limit, ok := cur.policy.RateLimit(c.op); ok {
+		if err := k.limiter.take(c.who.Principal(), c.op, limit, cur.now); err != nil {
+			return err
+		}
+	}
+	if !early {
+		// The bucket looked empty and was not: read now what did not travel with the gate.
+		if _, err := k.store.Gate(ctx, c.who, c.steps...); err != nil {
+			return err //nolint:wrapcheck // already one of package mem's
+		}
+	}
+	return nil
+}
+
+// checkKey refuses an identity whose key, as it is in the database now, is not usable.
+func checkKey(who acl.Identity, known bool, expires, revoked, now time.Time) error {
+	if who.KeyID() == "" {
+		known, expires, revoked = true, who.ExpiresAt(), time.Time{}
+	}
+	if !known || ended(expires, now) || ended(revoked, now) {
+		return mem.ErrUnauthenticated
+	}
+	return nil
+}
+
+// ended reports whether an end that may be open has been reached.
+func ended(end, now time.Time) bool { return !end.IsZero() && !now.Before(end) }
+
+// settle makes the audit row durable and returns what the caller is told. complete reports
+// that the body has an answer, which counts if its commit turns out to have gone through.
+func (k *Kernel) settle(ctx context.Context, c *call, cur *current, complete bool, err error) error {
+	if err != nil {
+		cur.event.Result, err = k.judge(ctx, c, cur, err)
+	}
+	if !cur.recorded {
+		cur.event.Detail = cur.detail.String()
+		if c.who.Role() == acl.RoleAuditor || err != nil {
+			cur.served = nil
+		}
+		recorded, appendErr := k.store.Append(ctx, &cur.event, c.who, cur.served)
+		if appendErr != nil {
+			k.logger.LogAttrs(ctx, slog.LevelError, "audit row not written",
+				slog.String("op", string(c.op)), slog.String("error", appendErr.Error()))
+			cur.event.Result = audit.ResultError
+			if !errors.Is(appendErr, mem.ErrUnavailable) {
+				appendErr = mem.ErrUnavailable
+			}
+			return &mem.OpError{Op: c.op, Err: appendErr}
+		}
+		if recorded && complete {
+			// The connection broke after the commit had been sent, and it went through.
+			cur.event.Result = audit.ResultOK
+			return nil
+		}
+	}
+	if err != nil {
+		return &mem.OpError{Op: c.op, Err: err}
+	}
+	return nil
+}
+
+// judge classifies an error for the audit log and strips what the caller must not be told.
+func (k *Kernel) judge(ctx context.Context, c *call, cur *current, err error) (audit.Result, error) {
+	reason, result := "", audit.ResultError
+	switch {
+	case errors.Is(err, mem.ErrNotFound):
+		// What the caller gets is the same, and so is its text.
+		reason, result, err = "not_found", cur.event.Result, mem.ErrNotFound
+		if result == audit.ResultOK {
+			result = audit.ResultMiss
+		}
+	case errors.Is(err, mem.ErrUnauthenticated):
+		reason, result = "unauthenticated", audit.ResultDenied
+	case errors.Is(err, mem.ErrForbidden):
+		reason, result = "forbidden", audit.ResultDenied
+	case errors.Is(err, mem.ErrTenantSuspended):
+		reason, result = "tenant_suspended", audit.ResultDenied
+	case errors.Is(err, mem.ErrRateLimited):
+		reason, result = "rate_limited", audit.ResultDenied
+	case errors.Is(err, mem.ErrInvalid):
+		reason = "invalid"
+	case errors.Is(err, mem.ErrTooLarge):
+		reason = "too_large"
+	case errors.Is(err, mem.ErrConflict):
+		reason = "conflict"
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		reason = "cancelled"
+	case errors.Is(err, mem.ErrUnavailable), errors.Is(err, writepath.ErrStale):
+		reason = "unavailable"
+		if errors.Is(err, writepath.ErrStale) {
+			err = mem.ErrUnavailable
+		}
+	default:
+		reason = "internal"
+		if err != mem.ErrInternal { //nolint:errorlint // the bare sentinel was logged where it arose
+			k.logger.LogAttrs(ctx, slog.LevelError, "syscall failed", slog.String("op", string(c.op)), slog.String("error", err.Error()))
+		}
+		err = mem.ErrInternal
+	}
+	if cause := ctx.Err(); cause != nil && reason == "unavailable" {
+		// A connection broken by the caller's own cancellation is that, not an outage.
+		reason, err = "cancelled", cause
+	}
+	cur.detail.Str("reason", reason)
+	return result, err
+}

@@ -1,0 +1,73 @@
+package kernel
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/memkernel/memkernel/acl"
+	"github.com/memkernel/memkernel/internal/store"
+	"github.com/memkernel/memkernel/kernel/mem"
+)
+
+// HistoryRequest names a memory and a page of its chain.
+type HistoryRequest struct {
+	// ID is any memory of the chain.
+	ID ID
+	// Limit is the page size, default 100, at most Limits.MaxPage.
+	Limit int
+	// After continues behind the last memory of an earlier page; the zero value starts at the
+	// newest.
+	After *Memory
+}
+
+// HistoryReply is a page of a chain.
+type HistoryReply struct {
+	// Memories lists the chain, newest first.
+	Memories []Memory
+	// More reports that older memories follow.
+	More bool
+}
+
+// History returns what a memory replaced and what replaced it: the whole supersede chain,
+// newest first, in pages. It shows what Read would show; missing and invisible are the same
+// ErrNotFound.
+func (k *Kernel) History(ctx context.Context, who Identity, req HistoryRequest) (*HistoryReply, error) {
+	limit := req.Limit
+	if limit == 0 {
+		limit = min(100, k.limits.MaxPage)
+	}
+	var page store.Page
+	var afterTime time.Time
+	var afterID ID
+	if req.After != nil {
+		afterTime, afterID = req.After.ValidFrom, req.After.ID
+	}
+	c := call{
+		op: acl.OpHistory, who: who, memory: req.ID,
+		validate: func() error { return checkPage(limit, k.limits.MaxPage) },
+	}
+	if checkPage(limit, k.limits.MaxPage) == nil {
+		c.steps = k.store.History(who.Scope(), req.ID, afterTime, afterID, limit+1, &page)
+	}
+	return guard(ctx, k, &c, func(_ context.Context, cur *current) (*HistoryReply, error) {
+		if len(page.Memories) == 0 && req.After == nil {
+			return nil, notFound(cur, page.Exists)
+		}
+		more := len(page.Memories) > limit
+		reply := &HistoryReply{Memories: page.Memories[:min(limit, len(page.Memories))], More: more}
+		cur.detail.Int("returned", int64(len(reply.Memories)))
+		return reply, nil
+	})
+}
+
+func checkPage(limit, most int) error {
+	switch {
+	case limit < 0:
+		return &mem.InvalidError{Field: "Limit", Reason: fmt.Sprintf("%d is negative", limit)}
+	case limit > most:
+		return &mem.TooLargeError{Field: "Limit", Size: int64(limit), Limit: int64(most), Unit: "rows"}
+	default:
+		return nil
+	}
+}

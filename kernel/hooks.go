@@ -1,0 +1,104 @@
+package kernel
+
+import (
+	"context"
+	"time"
+
+	"github.com/memkernel/memkernel/acl"
+	"github.com/memkernel/memkernel/audit"
+)
+
+// Hook is an observer. A hook embeds [HookDefaults] and implements one or more of
+// [SyscallHook], [ModelHook] and [DriverHook]. Hooks run on the calling goroutine, must be
+// safe for concurrent use and should be quick. A panic in one is logged and does not reach
+// the caller. No hook sees text.
+type Hook interface{ isHook() }
+
+// HookDefaults marks a type as a Hook.
+type HookDefaults struct{}
+
+func (HookDefaults) isHook() {}
+
+// SyscallHook observes syscalls.
+type SyscallHook interface {
+	// SyscallBegin runs first of all; the call goes on with the context it returns, which
+	// may carry a trace span.
+	SyscallBegin(ctx context.Context, op acl.Op) context.Context
+	// SyscallEnd runs when the audit row is durable, or could not be made so.
+	SyscallEnd(ctx context.Context, info SyscallInfo)
+}
+
+// SyscallInfo describes a finished syscall.
+type SyscallInfo struct {
+	Op        acl.Op
+	Namespace acl.Namespace
+	Result    audit.Result
+	// Err is what the caller gets.
+	Err      error
+	Duration time.Duration
+}
+
+// ModelHook observes calls to models.
+type ModelHook interface {
+	// ModelCall runs after a model has answered or failed.
+	ModelCall(ctx context.Context, info ModelInfo)
+}
+
+// ModelInfo describes one call to a model.
+type ModelInfo struct {
+	// Model names the model, Texts counts what it was given.
+	Model    string
+	Texts    int
+	Err      error
+	Duration time.Duration
+}
+
+// DriverHook observes retrieval drivers.
+type DriverHook interface {
+	// DriverPlan runs after a driver has answered, failed or been given up on.
+	DriverPlan(ctx context.Context, info DriverInfo)
+}
+
+// DriverInfo describes one plan.
+type DriverInfo struct {
+	Driver string
+	// Items counts what was proposed, Violations how much of it the view had not served.
+	Items, Violations int
+	Err               error
+	Duration          time.Duration
+}
+
+func (k *Kernel) hookBegin(ctx context.Context, op acl.Op) context.Context {
+	for _, h := range k.hooks {
+		if s, ok := h.(SyscallHook); ok {
+			ctx = k.beginOne(ctx, s, op)
+		}
+	}
+	return ctx
+}
+
+func (k *Kernel) beginOne(ctx context.Context, h SyscallHook, op acl.Op) (out context.Context) {
+	out = ctx
+	defer k.recoverHook(ctx)
+	if derived := h.SyscallBegin(ctx, op); derived != nil {
+		out = derived
+	}
+	return out
+}
+
+func runHooks[H any](ctx context.Context, k *Kernel, call func(H)) {
+	for _, h := range k.hooks {
+		if typed, ok := h.(H); ok {
+			func() {
+				defer k.recoverHook(ctx)
+				call(typed)
+			}()
+		}
+	}
+}
+
+func (k *Kernel) recoverHook(ctx context.Context) {
+	if r := recover(); r != nil {
+		k.logPanic(ctx, "hook panicked", r)
+	}
+}

@@ -1,0 +1,169 @@
+package kernel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/memkernel/memkernel/driver"
+	"github.com/memkernel/memkernel/driver/baseline"
+	"github.com/memkernel/memkernel/internal/store"
+	"github.com/memkernel/memkernel/kernel/mem"
+	"github.com/memkernel/memkernel/kernel/model"
+	"github.com/memkernel/memkernel/kernel/model/hashing"
+	"github.com/memkernel/memkernel/queries"
+)
+
+// Kernel is the memory kernel on one database. Make one per process and database with Open
+// or OpenDefault and share it.
+type Kernel struct {
+	store         *store.Store
+	embedder      model.Embedder
+	drivers       *driver.Registry
+	stuck         *stuckPlans
+	authenticator Authenticator
+	failures      *failureLog
+	limiter       *limiter
+	logger        *slog.Logger
+	hooks         []Hook
+	now           func() time.Time
+	limits        Limits
+	// release undoes what OpenDefault did.
+	release *releaser
+}
+
+// Open returns a Kernel on the host's pool. It does no I/O and starts nothing; call Migrate
+// once per deployment and Ready to check. The pool stays the host's to close. Open fails on
+// a bad option with an error that wraps ErrInvalid and names it.
+//
+// A pool behind PgBouncer in transaction mode must use pgx.QueryExecModeExec.
+func Open(db *pgxpool.Pool, opts ...Option) (*Kernel, error) {
+	if db == nil {
+		return nil, &mem.InvalidError{Field: "db", Reason: "it is nil"}
+	}
+	cfg := config{now: time.Now} //nolint:forbidigo // the one place where the real clock comes in
+	for _, opt := range opts {
+		opt(&cfg)
+	}
+	cfg.limits = cfg.limits.WithDefaults()
+	if err := cfg.limits.validate(); err != nil {
+		return nil, err
+	}
+	if cfg.embedder == nil {
+		cfg.embedder = hashing.New()
+	}
+	info := cfg.embedder.Info()
+	if info.Name == "" || info.Dim < 1 || info.Dim > MaxEmbeddingDim {
+		return nil, &mem.InvalidError{
+			Field:  "Embedder",
+			Reason: fmt.Sprintf("model %q of dimension %d: it needs a name and a dimension between 1 and %d", info.Name, info.Dim, MaxEmbeddingDim),
+		}
+	}
+	if cfg.now == nil {
+		return nil, &mem.InvalidError{Field: "Clock", Reason: "it is nil"}
+	}
+	registry, err := driver.NewRegistry(append([]driver.Driver{baseline.New()}, cfg.drivers...)...)
+	if err != nil {
+		return nil, err //nolint:wrapcheck // names the driver already
+	}
+	if cfg.logger == nil {
+		cfg.logger = slog.New(slog.DiscardHandler)
+	}
+	return &Kernel{
+		store:    store.New(db, info, store.AppendOptions{MaxGroup: cfg.limits.AuditGroup, Timeout: cfg.limits.AuditTimeout}),
+		embedder: cfg.embedder, drivers: registry, stuck: &stuckPlans{}, authenticator: cfg.authenticator,
+		failures: &failureLog{}, limiter: newLimiter(cfg.limits.MaxCallers), logger: cfg.logger, hooks: cfg.hooks,
+		now: cfg.now, limits: cfg.limits, release: &releaser{},
+	}, nil
+}
+
+// Migrate brings the database to this build's schema, in one transaction. Any number of
+// processes may call it at once; a repeat call changes nothing. It needs the right to create
+// a schema and, unless pgvector is installed in the database, an extension. It refuses a
+// database that a newer build has migrated.
+func Migrate(ctx context.Context, db *pgxpool.Pool) error {
+	if db == nil {
+		return &mem.InvalidError{Field: "db", Reason: "it is nil"}
+	}
+	return queries.Migrate(ctx, db) //nolint:wrapcheck // says what it did
+}
+
+// Ready reports whether the kernel can work: the schema is this build's, pgvector is 0.7 or
+// newer, and stored vectors are of the configured embedding model. It changes nothing and
+// leaves no audit row. A mismatch of the model is an ErrConflict that names both models;
+// everything but the vector arm then still works.
+func (k *Kernel) Ready(ctx context.Context) error {
+	version, registered, err := k.store.Ping(ctx)
+	if err != nil {
+		return fmt.Errorf("ready: %w", err)
+	}
+	if !atLeast(version, 0, 7) {
+		return fmt.Errorf("ready: %w: pgvector is %q, at least 0.7 is needed", mem.ErrUnavailable, version)
+	}
+	want := k.embedder.Info()
+	for _, have := range registered {
+		if have.Name == want.Name && have.Revision == want.Revision && have.Dim == want.Dim {
+			return nil
+		}
+	}
+	if len(registered) > 0 {
+		return fmt.Errorf("ready: %w: vectors are of model %s, the kernel's is %s", mem.ErrConflict, describe(registered[0]), describe(want))
+	}
+	return nil
+}
+
+func describe(m model.Info) string {
+	return fmt.Sprintf("%s %s (dimension %d)", m.Name, m.Revision, m.Dim)
+}
+
+// atLeast compares the first two numbers of a dotted version.
+func atLeast(version string, major, minor int) bool {
+	parts := strings.SplitN(version, ".", 3)
+	if len(parts) < 2 {
+		return false
+	}
+	a, errA := strconv.Atoi(parts[0])
+	b, errB := strconv.Atoi(parts[1])
+	return errA == nil && errB == nil && (a > major || a == major && b >= minor)
+}
+
+// Close undoes what OpenDefault did: it closes the pool and stops the private Postgres. For a
+// kernel made by Open it only writes out what is still to be recorded; the pool stays open.
+// It waits for nothing else; end the calls first. A repeat call does nothing.
+func (k *Kernel) Close(ctx context.Context) error {
+	return errors.Join(k.flushFailures(ctx), k.release.run(ctx))
+}
+
+// WithTx returns a kernel whose writes join the host's transaction, their audit rows
+// included: they happen if and when the host commits. A write that fails leaves the
+// transaction usable. Reads see the transaction's own changes. What was answered by a read,
+// and what was refused, is recorded on another connection of the pool at once, because it
+// has to stay on record if the host rolls back; such a call fails with ErrUnavailable if no
+// connection is free within Limits.AuditTimeout.
+//
+// Like the transaction, the returned kernel is for one goroutine at a time. An embedding
+// model is called while the transaction is open. Keys, policies and tenants can be managed
+// through it as well.
+func (k *Kernel) WithTx(tx pgx.Tx) *Kernel {
+	bound := *k
+	bound.store = k.store.WithTx(tx)
+	bound.release = &releaser{}
+	return &bound
+}
+
+// clock returns the time of a call in the database's precision.
+func (k *Kernel) clock() time.Time { return k.now().UTC().Truncate(time.Microsecond) }
+
+func (k *Kernel) logPanic(ctx context.Context, msg string, r any) {
+	// Not the value: it may hold text.
+	k.logger.LogAttrs(ctx, slog.LevelError, msg,
+		slog.String("type", fmt.Sprintf("%T", r)), slog.String("stack", string(debug.Stack())))
+}

@@ -1,0 +1,135 @@
+package kernel
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/memkernel/memkernel/acl"
+	"github.com/memkernel/memkernel/driver"
+	"github.com/memkernel/memkernel/kernel/mem"
+	"github.com/memkernel/memkernel/kernel/model"
+)
+
+// Option configures Open.
+type Option func(*config)
+
+type config struct {
+	embedder      model.Embedder
+	drivers       []driver.Driver
+	authenticator Authenticator
+	logger        *slog.Logger
+	hooks         []Hook
+	now           func() time.Time
+	limits        Limits
+}
+
+// WithEmbedder sets the embedding model; the default is the offline model/hashing. Its
+// dimension is at most MaxEmbeddingDim.
+func WithEmbedder(e model.Embedder) Option { return func(c *config) { c.embedder = e } }
+
+// WithDrivers registers retrieval drivers beside the built-in baseline, whose name is taken.
+func WithDrivers(drivers ...driver.Driver) Option {
+	return func(c *config) { c.drivers = append(c.drivers, drivers...) }
+}
+
+// WithAuthenticator plugs in the host's own login. Authenticate hands it every credential
+// that does not have the form of the kernel's own keys.
+func WithAuthenticator(a Authenticator) Option { return func(c *config) { c.authenticator = a } }
+
+// WithLogger sets where the kernel logs; the default discards. Ids and reasons are logged,
+// never texts.
+func WithLogger(l *slog.Logger) Option { return func(c *config) { c.logger = l } }
+
+// WithHooks adds observers; see Hook.
+func WithHooks(hooks ...Hook) Option { return func(c *config) { c.hooks = append(c.hooks, hooks...) } }
+
+// WithClock sets the clock; the default is time.Now. It is read once per call.
+func WithClock(now func() time.Time) Option { return func(c *config) { c.now = now } }
+
+// WithLimits sets the limits; each zero field keeps its default.
+func WithLimits(l Limits) Option { return func(c *config) { c.limits = l } }
+
+// Authenticator is a host's own login.
+//
+// Implementations must be safe for concurrent use.
+type Authenticator interface {
+	// Authenticate resolves a credential. It returns an error that wraps ErrUnauthenticated
+	// for one that it does not accept; any other error is reported as ErrUnavailable. What
+	// it returns is trusted: the kernel checks its form, not its truth.
+	Authenticate(ctx context.Context, credential string) (acl.Claims, error)
+}
+
+// MaxEmbeddingDim is the largest dimension of an embedding model: a vector must fit in a
+// database page of 8 kB beside its row's other columns.
+const MaxEmbeddingDim = 1990
+
+// Limits are the kernel's own bounds. The zero value of a field is its default.
+type Limits struct {
+	// MaxTextBytes is the largest text of a write, default 1 MiB.
+	MaxTextBytes int
+	// MaxQueryBytes is the largest query of a search, default 1 MiB.
+	MaxQueryBytes int
+	// MaxResults is the largest K of a search, default 100.
+	MaxResults int
+	// MaxPage is the largest page of a listing such as History, default 1000.
+	MaxPage int
+	// DriverTimeout bounds one plan of a driver, default 5 s.
+	DriverTimeout time.Duration
+	// ModelTimeout bounds one call of a model, default 30 s.
+	ModelTimeout time.Duration
+	// AuditTimeout bounds the commit of an audit row, the wait for a connection included,
+	// default 5 s. A call whose row is not durable by then fails.
+	AuditTimeout time.Duration
+	// AuditGroup is the most calls whose audit rows share one commit, default 256; 1 commits
+	// each row on its own.
+	AuditGroup int
+	// MaxCallers is how many callers' rate limits are remembered, default 100000. Over it,
+	// buckets that are full anyway are forgotten first.
+	MaxCallers int
+}
+
+// WithDefaults returns the limits with each zero field set to its default.
+func (l Limits) WithDefaults() Limits {
+	setDefault(&l.MaxTextBytes, 1<<20)
+	setDefault(&l.MaxQueryBytes, 1<<20)
+	setDefault(&l.MaxResults, 100)
+	setDefault(&l.MaxPage, 1000)
+	setDefault(&l.DriverTimeout, 5*time.Second)
+	setDefault(&l.ModelTimeout, 30*time.Second)
+	setDefault(&l.AuditTimeout, 5*time.Second)
+	setDefault(&l.AuditGroup, 256)
+	setDefault(&l.MaxCallers, 100_000)
+	return l
+}
+
+func setDefault[T int | time.Duration](field *T, value T) {
+	if *field == 0 {
+		*field = value
+	}
+}
+
+// validate refuses limits outside what the kernel can hold to.
+func (l *Limits) validate() error {
+	for _, f := range []struct {
+		name  string
+		value int64
+		most  int64
+	}{
+		{"MaxTextBytes", int64(l.MaxTextBytes), 64 << 20},
+		{"MaxQueryBytes", int64(l.MaxQueryBytes), 64 << 20},
+		{"MaxResults", int64(l.MaxResults), 1000},
+		{"MaxPage", int64(l.MaxPage), 100_000},
+		{"DriverTimeout", int64(l.DriverTimeout), int64(time.Hour)},
+		{"ModelTimeout", int64(l.ModelTimeout), int64(time.Hour)},
+		{"AuditTimeout", int64(l.AuditTimeout), int64(time.Hour)},
+		{"AuditGroup", int64(l.AuditGroup), 10_000},
+		{"MaxCallers", int64(l.MaxCallers), 100_000_000},
+	} {
+		if f.value < 1 || f.value > f.most {
+			return &mem.InvalidError{Field: "Limits." + f.name, Reason: fmt.Sprintf("%d is not between 1 and %d", f.value, f.most)}
+		}
+	}
+	return nil
+}

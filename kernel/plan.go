@@ -1,0 +1,144 @@
+package kernel
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"sync"
+
+	"github.com/memkernel/memkernel/driver"
+	"github.com/memkernel/memkernel/internal/store"
+	"github.com/memkernel/memkernel/kernel/mem"
+)
+
+const (
+	// maxPlanItems is how much of a plan is looked at; the rest is not worth the time.
+	maxPlanItems = 10_000
+	// maxStuck is how many plans of one driver may run on after they were given up, before
+	// the driver is not asked any more: a goroutine cannot be killed, only not started.
+	maxStuck = 16
+)
+
+// planError is a driver's failure; the search goes on without it.
+type planError struct {
+	reason string
+	cause  error
+}
+
+func (e *planError) Error() string { return "driver failed: " + e.reason }
+
+// stuckPlans counts plans that were given up and still run, per driver.
+type stuckPlans struct {
+	mu      sync.Mutex
+	running map[string]int
+}
+
+func (s *stuckPlans) add(name string, n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.running == nil {
+		s.running = map[string]int{}
+	}
+	s.running[name] += n
+}
+
+func (s *stuckPlans) full(name string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.running[name] >= maxStuck
+}
+
+type planResult struct {
+	plan driver.Plan
+	err  error
+}
+
+// plan runs one driver on one view and returns what of its plan can be served. A failure of
+// the driver is a *planError.
+func (s *search) plan(ctx context.Context, name string, view *store.View) ([]driver.Ranked, error) {
+	d, ok := s.k.drivers.Get(name)
+	if !ok {
+		return nil, &planError{reason: "unregistered"}
+	}
+	if s.k.stuck.full(name) {
+		return nil, &planError{reason: "busy"}
+	}
+	begun := s.k.now()
+	result, err := s.ask(ctx, d, view)
+	ranked, violations := sift(result.plan.Items, view, s.query.K)
+	if err == nil && len(ranked) == 0 && violations > 0 {
+		err = &planError{reason: "violation"}
+	}
+	info := DriverInfo{Driver: name, Items: len(result.plan.Items), Violations: violations, Err: err, Duration: s.k.now().Sub(begun)}
+	runHooks(ctx, s.k, func(h DriverHook) { h.DriverPlan(ctx, info) })
+	return ranked, err
+}
+
+// ask calls the driver on a goroutine of its own, so that one that blocks is left behind. Its
+// view is closed before ask returns, whatever the driver still holds.
+func (s *search) ask(ctx context.Context, d driver.Driver, view *store.View) (planResult, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.k.limits.DriverTimeout)
+	defer cancel()
+	name := d.Name()
+	answer := make(chan planResult, 1)
+	s.k.stuck.add(name, 1)
+	go func() {
+		defer s.k.stuck.add(name, -1)
+		answer <- s.call(ctx, d, view)
+	}()
+	select {
+	case r := <-answer:
+		view.Close()
+		if r.err == nil {
+			return r, nil
+		}
+		var failed *planError
+		if errors.As(r.err, &failed) {
+			return planResult{}, r.err
+		}
+		reason := "error"
+		if ctx.Err() != nil {
+			reason = "timeout"
+		}
+		return planResult{}, &planError{reason: reason, cause: r.err}
+	case <-ctx.Done():
+		view.Close()
+		return planResult{}, &planError{reason: "timeout", cause: fmt.Errorf("%w: driver %s did not answer in time", mem.ErrUnavailable, name)}
+	}
+}
+
+func (s *search) call(ctx context.Context, d driver.Driver, view *store.View) (r planResult) {
+	defer func() {
+		if p := recover(); p != nil {
+			s.k.logPanic(ctx, "driver panicked", p)
+			r = planResult{err: &planError{reason: "panic", cause: mem.ErrInternal}}
+		}
+	}()
+	plan, err := d.Plan(ctx, view.Driver(), s.query)
+	return planResult{plan: plan, err: err}
+}
+
+// sift keeps what of a plan can be served: refs that the view showed, each once, with a
+// finite score, best first with the ref as the tie-break, at most k.
+func sift(items []driver.Ranked, view *store.View, k int) (kept []driver.Ranked, violations int) {
+	seen := make(map[mem.ID]bool, min(len(items), maxPlanItems))
+	for _, it := range items[:min(len(items), maxPlanItems)] {
+		score := float64(it.Score)
+		switch {
+		case math.IsNaN(score) || math.IsInf(score, 0) || seen[it.Ref]:
+		case !view.Served(it.Ref):
+			violations++
+		default:
+			kept = append(kept, it)
+		}
+		seen[it.Ref] = true
+	}
+	slices.SortStableFunc(kept, func(a, b driver.Ranked) int {
+		return cmp.Or(cmp.Compare(b.Score, a.Score), bytes.Compare(a.Ref[:], b.Ref[:]))
+	})
+	return kept[:min(len(kept), k)], violations
+}

@@ -1,0 +1,54 @@
+package kernel
+
+import (
+	"context"
+	"time"
+
+	"github.com/memkernel/memkernel/acl"
+	"github.com/memkernel/memkernel/audit"
+	"github.com/memkernel/memkernel/internal/store"
+	"github.com/memkernel/memkernel/kernel/mem"
+)
+
+// ReadRequest names a memory.
+type ReadRequest struct {
+	ID ID
+	// AsOf asks for the version of the memory's chain that was believed at that time; the
+	// zero value asks for the memory itself, ended or not.
+	AsOf time.Time
+}
+
+// ReadReply is the memory.
+type ReadReply struct{ Memory Memory }
+
+// Read returns one memory by id: of the caller's namespace or an ancestor, current or ended.
+// Missing and invisible are the same ErrNotFound, with the same message and the same
+// statements; only the audit row tells them apart (miss and denied). Disputed and held
+// memories are not found. A success counts as an access by the caller's namespace, unless
+// the caller is an auditor.
+func (k *Kernel) Read(ctx context.Context, who Identity, req ReadRequest) (*ReadReply, error) {
+	var found store.Found
+	c := call{
+		op: acl.OpRead, who: who, memory: req.ID,
+		validate: func() error { return mem.CheckTime("AsOf", req.AsOf) },
+		steps:    k.store.Find(who.Scope(), req.ID, req.AsOf, &found),
+	}
+	return guard(ctx, k, &c, func(_ context.Context, cur *current) (*ReadReply, error) {
+		if found.Memory == nil {
+			return nil, notFound(cur, found.Exists)
+		}
+		cur.event.MemoryID = found.Memory.ID
+		cur.served = []ID{found.Memory.ID}
+		cur.detail.Int("tokens", int64(found.Memory.Tokens))
+		return &ReadReply{Memory: *found.Memory}, nil
+	})
+}
+
+// notFound is the answer for a memory that is missing or invisible; exists makes the audit
+// row, and nothing else, tell which.
+func notFound(cur *current, exists bool) error {
+	if exists {
+		cur.event.Result = audit.ResultDenied
+	}
+	return mem.ErrNotFound
+}

@@ -1,0 +1,62 @@
+package kernel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/memkernel/memkernel/acl"
+	"github.com/memkernel/memkernel/kernel/mem"
+	"github.com/memkernel/memkernel/writepath"
+)
+
+// RetractRequest names a memory that is wrong.
+type RetractRequest struct {
+	ID ID
+	// Reason is kept with the memory, at most 1024 bytes; it may be empty.
+	Reason string
+}
+
+// RetractReply says what was done.
+type RetractReply struct {
+	// EndedAt is when the memory stopped being believed; zero if it had been retracted before.
+	EndedAt time.Time
+	// Already reports that it had been retracted before; nothing was changed.
+	Already bool
+}
+
+// Retract ends a current memory of the caller's own namespace because it is wrong. It stays
+// readable by id and in its history, leaves every search, and does not revive what it
+// replaced. A repeat call succeeds and says so. Missing and invisible are ErrNotFound, an
+// ancestor's memory is ErrForbidden, and one that was superseded or expired is ErrConflict.
+func (k *Kernel) Retract(ctx context.Context, who Identity, req RetractRequest) (*RetractReply, error) {
+	var state writepath.State
+	var exists bool
+	c := call{
+		op: acl.OpRetract, who: who, memory: req.ID,
+		validate: func() error { return mem.CheckLabel("Reason", req.Reason, writepath.MaxSourceBytes) },
+		steps:    k.store.RetractTarget(who.Scope(), who.Namespace(), req.ID, &state, &exists),
+	}
+	return guard(ctx, k, &c, func(ctx context.Context, cur *current) (*RetractReply, error) {
+		target := state.Target
+		switch {
+		case target == nil:
+			return nil, notFound(cur, exists)
+		case !target.Own:
+			return nil, fmt.Errorf("%w: a memory is retracted in its own namespace only", mem.ErrForbidden)
+		case target.EndReason == mem.EndRetracted:
+			return &RetractReply{Already: true}, nil
+		case target.EndReason != "":
+			return nil, fmt.Errorf("%w: the memory has ended (%s)", mem.ErrConflict, target.EndReason)
+		}
+		cur.detail.Int("retracted", 1)
+		event := cur.finish()
+		err := k.store.Retract(ctx, who, req.ID, req.Reason, cur.now, &event)
+		if errors.Is(err, writepath.ErrStale) {
+			return nil, fmt.Errorf("%w: the memory ended meanwhile", mem.ErrConflict)
+		}
+		cur.recorded = err == nil
+		return &RetractReply{EndedAt: cur.now}, err //nolint:wrapcheck // already one of package mem's
+	})
+}

@@ -1,0 +1,343 @@
+package kernel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/memkernel/memkernel/acl"
+	"github.com/memkernel/memkernel/audit"
+	"github.com/memkernel/memkernel/driver"
+	"github.com/memkernel/memkernel/driver/baseline"
+	"github.com/memkernel/memkernel/internal/store"
+	"github.com/memkernel/memkernel/kernel/mem"
+	"github.com/memkernel/memkernel/queries"
+)
+
+// SearchRequest is a question to the memories that the caller sees.
+type SearchRequest struct {
+	// Query is the question. It must not be blank; bytes that are no text count as U+FFFD.
+	Query string
+	// K is how many results are wanted, default 10, at most Limits.MaxResults.
+	K int
+	// TokenBudget bounds the estimated tokens of all results together, 0 for no bound. The
+	// best result is returned even if it alone is over.
+	TokenBudget int
+	// Driver asks for a retrieval driver by name; empty takes the policy's or the default.
+	Driver string
+	// Kinds, when not empty, lists the kinds wanted.
+	Kinds []Kind
+	// AsOf asks what was believed at that time, instead of now.
+	AsOf time.Time
+	// From and To bound the time in the world, inclusive; zero for no bound. A memory without
+	// an event time counts as of when the kernel was told.
+	From, To time.Time
+	// IncludeSuperseded also finds memories that have ended, for whatever reason.
+	IncludeSuperseded bool
+	// Sensitive keeps the query out of the audit log.
+	Sensitive bool
+}
+
+// SearchReply holds the results, best first.
+type SearchReply struct {
+	Items []SearchItem
+	// Tokens is the estimated size of all items.
+	Tokens int
+	// Driver ranked the items; "bm25-degraded" is the baseline without its vector arm.
+	Driver string
+	// Fallbacks lists drivers that were to rank and did not, in order.
+	Fallbacks []Fallback
+	// Degraded lists what was down. An empty answer with an empty Degraded means that there
+	// is nothing.
+	Degraded []Brownout
+	// Lexical and Vector say what each arm did.
+	Lexical, Vector Arm
+	// OverBudget counts results left out because of TokenBudget.
+	OverBudget int
+}
+
+// SearchItem is one result.
+type SearchItem struct {
+	Memory Memory
+	// Score is the driver's; it orders this reply and means nothing outside of it.
+	Score Score
+}
+
+// Arm says what a retrieval arm did in one search.
+type Arm struct {
+	// State is "ok", "down" or "unused".
+	State string
+	// Rows counts what it scored: postings of the lexical arm, rows of the vector arm.
+	Rows int
+}
+
+// The states of an Arm.
+const (
+	ArmOK     = "ok"
+	ArmDown   = "down"
+	ArmUnused = "unused"
+)
+
+// Fallback says why a driver did not rank.
+type Fallback struct {
+	Driver string
+	// Reason is one of "unregistered", "busy", "timeout", "panic", "error" and "violation".
+	Reason string
+}
+
+// degradedDriver is what the audit log calls the baseline without its vector arm.
+const degradedDriver = "bm25-degraded"
+
+func (r *SearchRequest) validate(limits *Limits) error {
+	switch {
+	case len(r.Query) > limits.MaxQueryBytes:
+		return &mem.TooLargeError{Field: "Query", Size: int64(len(r.Query)), Limit: int64(limits.MaxQueryBytes), Unit: "bytes"}
+	case strings.TrimSpace(r.Query) == "":
+		return &mem.InvalidError{Field: "Query", Reason: "it is blank"}
+	case r.K < 0:
+		return &mem.InvalidError{Field: "K", Reason: fmt.Sprintf("%d is negative", r.K)}
+	case r.K > limits.MaxResults:
+		return &mem.TooLargeError{Field: "K", Size: int64(r.K), Limit: int64(limits.MaxResults), Unit: "results"}
+	case r.TokenBudget < 0:
+		return &mem.InvalidError{Field: "TokenBudget", Reason: fmt.Sprintf("%d is negative", r.TokenBudget)}
+	case r.Driver != "" && !mem.ValidDriverName(r.Driver):
+		return &mem.InvalidError{Field: "Driver", Reason: "a driver name is 1 to 64 of a-z, 0-9, '-' and '_'"}
+	case !r.From.IsZero() && !r.To.IsZero() && r.To.Before(r.From):
+		return &mem.InvalidError{Field: "To", Reason: "it is before From"}
+	}
+	for i, kind := range r.Kinds {
+		if !kind.Valid() {
+			return &mem.InvalidError{Field: fmt.Sprintf("Kinds[%d]", i), Reason: "unknown kind"}
+		}
+	}
+	for _, t := range []struct {
+		field string
+		value time.Time
+	}{{"AsOf", r.AsOf}, {"From", r.From}, {"To", r.To}} {
+		if err := mem.CheckTime(t.field, t.value); err != nil {
+			return err //nolint:wrapcheck // names the field already
+		}
+	}
+	return nil
+}
+
+// search is one search under way.
+type search struct {
+	k     *Kernel
+	who   acl.Identity
+	req   *SearchRequest
+	query driver.Query
+	// view is the one that was prefetched for; a fallback gets a fresh one.
+	view   *store.View
+	cancel context.CancelFunc
+	ahead  *store.Prefetch
+}
+
+// Search ranks the memories that the caller sees and returns the best. The ranking is a
+// driver's; what it ranks and what is returned is decided here: the rows are the caller's
+// own scope, re-read when the driver has answered. A driver that fails, is late or proposes
+// nothing but rows it was not shown is replaced by the baseline, and the reply and the audit
+// row say so. With the embedding model down the words alone rank, which is said as well; a
+// database that cannot be read is ErrUnavailable, never an empty answer. Finding nothing is
+// a success with the audit result "miss". A driver that policy does not allow is
+// ErrForbidden. What is returned counts as accessed by the caller's namespace, unless the
+// caller is an auditor.
+func (k *Kernel) Search(ctx context.Context, who Identity, req SearchRequest) (*SearchReply, error) {
+	c := call{
+		op: acl.OpSearch, who: who, purpose: "", sensitive: req.Sensitive,
+		validate: func() error { return req.validate(&k.limits) },
+	}
+	s := &search{k: k, who: who, req: &req}
+	if !who.IsZero() && req.validate(&k.limits) == nil {
+		s.prepare(ctx)
+		defer s.close()
+		c.purpose, c.steps = s.query.Text, s.steps()
+	}
+	return guard(ctx, k, &c, s.run)
+}
+
+func (s *search) prepare(ctx context.Context) {
+	s.query = driver.Query{Text: mem.CleanQuery(s.req.Query), K: s.req.K, TokenBudget: s.req.TokenBudget}
+	if s.query.K == 0 {
+		s.query.K = min(10, s.k.limits.MaxResults)
+	}
+	s.view = s.newView(ctx)
+}
+
+func (s *search) close() { s.view.Close() }
+
+func (s *search) newView(ctx context.Context) *store.View {
+	return s.k.store.NewView(ctx, store.ViewConfig{Scope: s.who.Scope(), Filter: s.filter(), Embed: s.k.embed})
+}
+
+func (s *search) filter() store.Filter {
+	return store.Filter{
+		AsOf: s.req.AsOf, Ended: s.req.IncludeSuperseded, Kinds: s.req.Kinds, From: s.req.From, To: s.req.To,
+	}
+}
+
+// steps returns the reads that can travel with the gate: whatever the driver will ask for
+// anyway. A remote embedding model is not asked before the gate has opened.
+func (s *search) steps() []queries.Step {
+	name := s.req.Driver
+	if name == "" {
+		name = baseline.Name
+	}
+	d, ok := s.k.drivers.Get(name)
+	fetcher, can := d.(driver.Prefetcher)
+	if !ok || !can {
+		return nil
+	}
+	return s.prefetch(fetcher)
+}
+
+func (s *search) prefetch(fetcher driver.Prefetcher) (steps []queries.Step) {
+	ctx := context.Background() //nolint:forbidigo // an in-process model does no I/O that could be cancelled
+	defer func() {
+		if r := recover(); r != nil {
+			s.k.logPanic(ctx, "driver panicked in Prefetch", r)
+			steps, s.ahead = nil, nil
+		}
+	}()
+	want := fetcher.Prefetch(s.query)
+	var embedding []float32
+	if want.Vector > 0 && s.k.embedder.Info().InProcess {
+		var err error
+		embedding, err = s.k.embed(ctx, s.query.Text)
+		s.view.KeepEmbedding(s.query.Text, embedding, err)
+	}
+	s.ahead = s.view.Prefetch(s.query.Text, embedding, want)
+	return s.ahead.Steps()
+}
+
+// run is the body behind the gate.
+func (s *search) run(ctx context.Context, cur *current) (*SearchReply, error) {
+	if s.ahead != nil {
+		if err := s.ahead.Keep(); err != nil {
+			return nil, err //nolint:wrapcheck // names the field already
+		}
+	}
+	name, err := s.choose(&cur.policy)
+	if err != nil {
+		return nil, err
+	}
+	reply := &SearchReply{}
+	ranked, err := s.rank(ctx, name, reply)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.fill(ctx, ranked, reply); err != nil {
+		return nil, err
+	}
+	for i := range reply.Items {
+		cur.served = append(cur.served, reply.Items[i].Memory.ID)
+	}
+	describeSearch(cur, reply)
+	return reply, nil
+}
+
+// choose returns the driver to run: the one asked for, the policy's, or the default.
+func (s *search) choose(policy *mem.EffectivePolicy) (string, error) {
+	switch {
+	case s.req.Driver != "" && s.req.Driver != baseline.Name && !policy.DriverAllowed(s.req.Driver):
+		return "", fmt.Errorf("%w: policy forbids driver %s", mem.ErrForbidden, s.req.Driver)
+	case s.req.Driver != "":
+		return s.req.Driver, nil
+	case policy.Driver != "":
+		return policy.Driver, nil
+	default:
+		return baseline.Name, nil
+	}
+}
+
+// rank asks the named driver and, should it fail, the baseline.
+func (s *search) rank(ctx context.Context, name string, reply *SearchReply) ([]driver.Ranked, error) {
+	view := s.view
+	for {
+		ranked, err := s.plan(ctx, name, view)
+		if err == nil {
+			s.describeArms(name, view.Report(), reply)
+			return ranked, nil
+		}
+		var failed *planError
+		if ctx.Err() != nil {
+			return nil, ctx.Err() //nolint:wrapcheck // the caller's own context
+		}
+		if !errors.As(err, &failed) || name == baseline.Name {
+			return nil, plainError(err)
+		}
+		reply.Fallbacks = append(reply.Fallbacks, Fallback{Driver: name, Reason: failed.reason})
+		name = baseline.Name
+		view = s.newView(ctx)
+		defer view.Close()
+	}
+}
+
+// plainError unwraps what made the last resort fail: usually the database.
+func plainError(err error) error {
+	var failed *planError
+	if errors.As(err, &failed) && failed.cause != nil {
+		return failed.cause
+	}
+	return err
+}
+
+func (s *search) describeArms(name string, report store.ArmReport, reply *SearchReply) {
+	reply.Driver = name
+	reply.Lexical = Arm{State: ArmUnused, Rows: report.LexicalRows}
+	if report.LexicalUsed {
+		reply.Lexical.State = ArmOK
+	}
+	reply.Vector = Arm{State: ArmUnused, Rows: report.VectorRows}
+	switch {
+	case report.VectorDown:
+		reply.Vector.State = ArmDown
+		reply.Degraded = []Brownout{BrownoutEmbedder}
+		if name == baseline.Name {
+			reply.Driver = degradedDriver
+		}
+	case report.VectorUsed:
+		reply.Vector.State = ArmOK
+	}
+}
+
+// fill re-reads the ranked rows and serves those that still are what the view showed.
+func (s *search) fill(ctx context.Context, ranked []driver.Ranked, reply *SearchReply) error {
+	ids := make([]mem.ID, len(ranked))
+	for i, r := range ranked {
+		ids[i] = r.Ref
+	}
+	filter := s.filter()
+	found, err := s.k.store.Serve(ctx, s.who.Scope(), &filter, ids)
+	if err != nil {
+		return err //nolint:wrapcheck // already one of package mem's
+	}
+	for _, r := range ranked {
+		m, ok := found[r.Ref]
+		if !ok {
+			continue
+		}
+		if len(reply.Items) > 0 && s.query.TokenBudget > 0 && reply.Tokens+m.Tokens > s.query.TokenBudget {
+			reply.OverBudget++
+			continue
+		}
+		reply.Tokens += m.Tokens
+		reply.Items = append(reply.Items, SearchItem{Memory: m, Score: r.Score})
+	}
+	return nil
+}
+
+func describeSearch(cur *current, reply *SearchReply) {
+	cur.detail.Int("returned", int64(len(reply.Items))).Int("tokens", int64(reply.Tokens)).Str("driver", reply.Driver)
+	for _, f := range reply.Fallbacks {
+		cur.detail.Str("driver_fallback", f.Driver+"->"+baseline.Name).Str("fallback_reason", f.Reason)
+	}
+	for _, b := range reply.Degraded {
+		cur.detail.Str("brownout", string(b))
+	}
+	if len(reply.Items) == 0 {
+		cur.event.Result = audit.ResultMiss
+	}
+}

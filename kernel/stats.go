@@ -1,0 +1,52 @@
+package kernel
+
+import (
+	"context"
+
+	"github.com/memkernel/memkernel/acl"
+	"github.com/memkernel/memkernel/internal/store"
+)
+
+// StatsRequest asks for the counts that the caller may know.
+type StatsRequest struct{}
+
+// StatsReply counts what the caller sees: its namespace and the ancestors.
+type StatsReply struct {
+	// Live counts current memories, LiveTokens their estimated size.
+	Live, LiveTokens int64
+	// Superseded, Retracted and Expired count ended memories by how they ended.
+	Superseded, Retracted, Expired int64
+	// ByKind holds the same per kind, for kinds that occur.
+	ByKind map[Kind]KindStats
+	// Audit counts the audit rows of the caller's own namespace, this call's not included.
+	Audit AuditStats
+}
+
+// KindStats counts the memories of one kind.
+type KindStats struct{ Live, LiveTokens, Superseded, Retracted, Expired int64 }
+
+// AuditStats counts audit rows: all of them, and those that were denied or ended in an error.
+type AuditStats struct{ Total, Denied, Failed int64 }
+
+// Stats returns counts over exactly what the caller sees: nothing outside of it changes them.
+// They are read in one statement each and are exact.
+func (k *Kernel) Stats(ctx context.Context, who Identity, _ StatsRequest) (*StatsReply, error) {
+	var kinds []store.KindStats
+	var log store.AuditStats
+	c := call{op: acl.OpStats, who: who, steps: k.store.Stats(who.Scope(), who.Namespace(), &kinds, &log)}
+	return guard(ctx, k, &c, func(_ context.Context, cur *current) (*StatsReply, error) {
+		reply := &StatsReply{ByKind: make(map[Kind]KindStats, len(kinds)), Audit: AuditStats(log)}
+		for _, s := range kinds {
+			reply.ByKind[s.Kind] = KindStats{
+				Live: s.Live, LiveTokens: s.LiveTokens, Superseded: s.Superseded, Retracted: s.Retracted, Expired: s.Expired,
+			}
+			reply.Live += s.Live
+			reply.LiveTokens += s.LiveTokens
+			reply.Superseded += s.Superseded
+			reply.Retracted += s.Retracted
+			reply.Expired += s.Expired
+		}
+		cur.detail.Int("live", reply.Live)
+		return reply, nil
+	})
+}

@@ -1,0 +1,52 @@
+package kernel
+
+import (
+	"context"
+
+	"github.com/memkernel/memkernel/acl"
+	"github.com/memkernel/memkernel/audit"
+	"github.com/memkernel/memkernel/kernel/mem"
+)
+
+// Tenants suspends and resumes tenants. Like Bootstrap it is for the host and asks for no
+// identity: a tenant that is suspended must not be able to lift it.
+type Tenants struct{ k *Kernel }
+
+// Tenants returns the management of tenants.
+func (k *Kernel) Tenants() Tenants { return Tenants{k} }
+
+// TenantRequest names a tenant and why its state changes.
+type TenantRequest struct {
+	Tenant string
+	// Reason is kept with the tenant and in the audit row; at most 256 bytes.
+	Reason string
+}
+
+func (r *TenantRequest) validate() error {
+	if ns, err := acl.ParseNamespace(r.Tenant); err != nil || ns.Tenant() != r.Tenant {
+		return &mem.InvalidError{Field: "Tenant", Reason: "it is not a single valid segment"}
+	}
+	return mem.CheckLabel("Reason", r.Reason, maxActor) //nolint:wrapcheck // names the field already
+}
+
+// Suspend refuses every call of the tenant's callers with ErrTenantSuspended from now on,
+// until Resume. A repeat call keeps the first time and takes the new reason. An unknown
+// tenant is ErrNotFound. The audit row's actor is "host".
+func (t Tenants) Suspend(ctx context.Context, req TenantRequest) error {
+	return t.set(ctx, acl.OpTenantSuspend, req, true)
+}
+
+// Resume lifts a suspension. A repeat call changes nothing.
+func (t Tenants) Resume(ctx context.Context, req TenantRequest) error {
+	return t.set(ctx, acl.OpTenantResume, req, false)
+}
+
+func (t Tenants) set(ctx context.Context, op acl.Op, req TenantRequest, suspended bool) error {
+	if err := req.validate(); err != nil {
+		return t.k.hostCall(ctx, op, audit.Nobody, err, nil)
+	}
+	return t.k.hostCall(ctx, op, req.Tenant, nil, func(event *audit.Event) error {
+		event.Detail = new(audit.Detail).Str("reason", req.Reason).String()
+		return t.k.store.SetSuspended(ctx, req.Tenant, suspended, req.Reason, t.k.clock(), event)
+	})
+}

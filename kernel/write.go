@@ -1,0 +1,199 @@
+package kernel
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/memkernel/memkernel/acl"
+	"github.com/memkernel/memkernel/audit"
+	"github.com/memkernel/memkernel/internal/store"
+	"github.com/memkernel/memkernel/kernel/mem"
+	"github.com/memkernel/memkernel/writepath"
+)
+
+// WriteRequest is one memory to keep.
+type WriteRequest struct {
+	// Text is kept as it is. It must not be blank, hold a NUL byte or invalid UTF-8, or be
+	// larger than Limits.MaxTextBytes or the policy allows.
+	Text string
+	// Kind defaults to "fact".
+	Kind Kind
+	// EventTime and EventEnd say when it was so in the world; zero for unknown.
+	EventTime, EventEnd time.Time
+	// Source says where it comes from, at most 1024 bytes; it may be empty.
+	Source string
+	// Supersedes names a memory of the caller's own namespace that this one replaces. If it
+	// has been replaced already, the current memory of its chain is replaced instead.
+	Supersedes ID
+	// IdempotencyKey makes a retry safe: a second write with the same key by the same caller
+	// returns the first one's reply and changes nothing. At most 256 bytes; empty for none.
+	IdempotencyKey string
+}
+
+// WriteReply says what became of a write. Exactly one of Stored and Deduplicated has an id.
+type WriteReply struct {
+	// Stored is the new memory.
+	Stored []ID
+	// Superseded is the memory that the new one replaced.
+	Superseded []ID
+	// Deduplicated is the current memory of the namespace that says the same already.
+	Deduplicated []ID
+	// Degraded lists what was down; the memory is stored all the same.
+	Degraded []Brownout
+	// Capture identifies the raw input as it was kept.
+	Capture ID
+	// Replayed reports that this is the reply to an earlier write with the idempotency key.
+	Replayed bool `json:"-"`
+}
+
+func (r *WriteRequest) validate(limits *Limits, draft *writepath.Draft) error {
+	if err := draft.Validate(limits.MaxTextBytes); err != nil {
+		return err //nolint:wrapcheck // names the field already
+	}
+	return mem.CheckLabel("IdempotencyKey", r.IdempotencyKey, maxActor) //nolint:wrapcheck // names the field already
+}
+
+// digest tells requests with one idempotency key apart.
+func (r *WriteRequest) digest() [32]byte {
+	b, err := json.Marshal(r)
+	if err != nil {
+		// Only a time outside the years 0 to 9999 cannot be encoded; validation comes first.
+		return [32]byte{}
+	}
+	return sha256.Sum256(b)
+}
+
+// Write keeps a memory in the caller's namespace. The raw input is kept first; with a remote
+// embedding model it is durable before the model is asked. A text that a current memory of
+// the namespace already says (after case, white space and Unicode form are evened out) is
+// not stored again. Otherwise the memory, its vector, its words and the audit row are
+// committed together or not at all.
+//
+// Any number of processes may write at once: of equal texts one is stored, and writes that
+// replace one memory line up in one chain. A write that loses five races in a row is
+// ErrConflict. If the embedding model is down the memory is stored without a vector and the
+// reply says so. Replacing a memory is ErrNotFound if it is missing or invisible,
+// ErrForbidden if it belongs to an ancestor, and ErrConflict if it was retracted or if
+// another current memory already says the new text.
+func (k *Kernel) Write(ctx context.Context, who Identity, req WriteRequest) (*WriteReply, error) {
+	if req.Kind == "" {
+		req.Kind = mem.KindFact
+	}
+	draft := writepath.Draft{
+		Kind: req.Kind, Text: req.Text, EventTime: req.EventTime, EventEnd: req.EventEnd, Source: req.Source,
+		Provenance: mem.Provenance(who.Provenance()), Supersedes: req.Supersedes,
+	}
+	c := call{op: acl.OpWrite, who: who, validate: func() error { return req.validate(&k.limits, &draft) }}
+	w := &store.Write{Who: who, Draft: &draft, IdempotencyKey: req.IdempotencyKey}
+	k.store.Bind(w)
+	var state writepath.State
+	if who.IsZero() || len(req.Text) <= k.limits.MaxTextBytes { // else it is refused before any of this is used
+		draft.Prepare()
+		w.Digest = req.digest()
+		c.steps = w.Probe(&state)
+	}
+	return guard(ctx, k, &c, func(ctx context.Context, cur *current) (*WriteReply, error) {
+		if err := writeAllowed(&cur.policy, &draft); err != nil {
+			return nil, err
+		}
+		w.Now, w.Memory = cur.now, newID(cur.now)
+		if w.Capture.IsZero() {
+			w.Capture = newID(cur.now)
+		}
+		reply := &WriteReply{}
+		if err := k.prepareWrite(ctx, w, &state, reply); err != nil {
+			return nil, err
+		}
+		w.Outcome = func(dec writepath.Decision) ([]byte, audit.Event) { return writeOutcome(cur, w, dec, reply) }
+		return k.commitWrite(ctx, cur, w, &state, reply)
+	})
+}
+
+func writeAllowed(p *mem.EffectivePolicy, d *writepath.Draft) error {
+	switch {
+	case p.WriteDenied:
+		return fmt.Errorf("%w: policy forbids writing", mem.ErrForbidden)
+	case !p.KindAllowed(d.Kind):
+		return fmt.Errorf("%w: policy forbids kind %s", mem.ErrForbidden, d.Kind)
+	case p.WriteMaxBytes > 0 && len(d.Text) > p.WriteMaxBytes:
+		return &mem.TooLargeError{Field: "Text", Size: int64(len(d.Text)), Limit: int64(p.WriteMaxBytes), Unit: "bytes"}
+	default:
+		return nil
+	}
+}
+
+// prepareWrite does what may take long, before any transaction: it keeps the raw input and
+// asks the embedding model, unless the answer is known without.
+func (k *Kernel) prepareWrite(ctx context.Context, w *store.Write, state *writepath.State, reply *WriteReply) error {
+	dec, err := writepath.Decide(w.Draft, state)
+	if err != nil {
+		return err //nolint:wrapcheck // already one of package mem's
+	}
+	if dec.Action == writepath.Replay || dec.Action == writepath.Duplicate {
+		return nil
+	}
+	if !k.embedder.Info().InProcess {
+		if err := w.Keep(ctx); err != nil && !errors.Is(err, writepath.ErrStale) {
+			return err //nolint:wrapcheck // already one of package mem's
+		}
+	}
+	w.Draft.Embedding, err = k.embed(ctx, w.Draft.Text)
+	if errors.Is(err, errEmbedding) {
+		reply.Degraded = []Brownout{BrownoutEmbedder}
+		return nil
+	}
+	return err
+}
+
+func (k *Kernel) commitWrite(ctx context.Context, cur *current, w *store.Write, state *writepath.State, reply *WriteReply) (*WriteReply, error) {
+	dec, final, err := writepath.Commit(ctx, w, w.Draft, state)
+	if err != nil {
+		cur.detail = audit.Detail{}
+		if errors.Is(err, mem.ErrNotFound) && final.TargetExists {
+			cur.event.Result = audit.ResultDenied
+		}
+		return reply, err //nolint:wrapcheck // already one of package mem's
+	}
+	if dec.Action == writepath.Replay {
+		if err := json.Unmarshal(final.Receipt, reply); err != nil {
+			return nil, fmt.Errorf("%w: stored receipt: %w", mem.ErrInternal, err)
+		}
+		reply.Replayed = true
+		cur.detail = audit.Detail{}
+		cur.detail.Str("replay", "true")
+		return reply, nil
+	}
+	cur.recorded = true
+	return reply, nil
+}
+
+// writeOutcome fills in the reply for a decision and encodes it. It may run several times.
+func writeOutcome(cur *current, w *store.Write, dec writepath.Decision, reply *WriteReply) ([]byte, audit.Event) {
+	*reply = WriteReply{Capture: w.Capture, Degraded: reply.Degraded}
+	switch dec.Action {
+	case writepath.Duplicate:
+		reply.Deduplicated = []ID{dec.Memory}
+		cur.event.MemoryID = dec.Memory
+	case writepath.Supersede:
+		reply.Superseded = []ID{dec.Memory}
+		fallthrough
+	default:
+		reply.Stored = []ID{w.Memory}
+		cur.event.MemoryID = w.Memory
+	}
+	cur.detail = audit.Detail{}
+	cur.detail.Int("stored", int64(len(reply.Stored))).Int("rejected", 0).
+		Int("superseded", int64(len(reply.Superseded))).Int("deduplicated", int64(len(reply.Deduplicated)))
+	for _, b := range reply.Degraded {
+		cur.detail.Str("brownout", string(b))
+	}
+	receipt, err := json.Marshal(reply)
+	if err != nil {
+		panic(err) // ids and constants always encode
+	}
+	return receipt, cur.finish()
+}
