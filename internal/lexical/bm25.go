@@ -13,8 +13,8 @@ const (
 	b  = 0.75
 )
 
-// saturation is the BM25 score that Saturate maps to one half: about one rare term found
-// once in a text of average length.
+// saturation is the BM25 score that Saturate maps to one half: one term that a single row
+// of some six hundred has, once, at average length (ln(1 + 600/1.5) = 6).
 const saturation = 6.0
 
 // fixed is the scale of the integer arithmetic that scores are summed in. Integer sums do
@@ -122,7 +122,8 @@ func weigh(stats Stats, query []Term, postings []Posting) map[int64]float64 {
 
 // Saturate maps a BM25 score to [0, 1): s/(s+c) with c = 6, so that absolute thresholds
 // can be set. A score of c is about one rare term found once. Negative and undefined
-// scores give 0.
+// scores give 0. The weight of a rare term grows with the logarithm of the number of rows,
+// so the same match saturates a little more in a larger memory.
 func Saturate(score float64) float64 {
 	if !(score > 0) {
 		return 0

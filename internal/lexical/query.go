@@ -11,7 +11,7 @@ import "strings"
 // Function words are left out as long as another word remains. They are in the index, but
 // they are most of the postings and carry next to nothing: without them the evidence of
 // conversational questions is found among the first ten rows more often, not less (from
-// 63 to 68 in a hundred on LoCoMo), and a third of the postings is read.
+// 63 to 68 in a hundred on LoCoMo), and a third to a half of the postings is read.
 //
 // Query is safe for concurrent use and always returns the same for the same text. A text
 // without letters, digits or symbols has no terms.
