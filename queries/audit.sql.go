@@ -178,8 +178,70 @@ func (q *Queries) AuditCount(ctx context.Context, arg AuditCountParams) (AuditCo
 	return i, err
 }
 
+const auditDump = `-- name: AuditDump :many
+SELECT a.seq, a.call_id, a.ts, a.tenant, a.namespace, a.actor, a.key_id, a.agent_id, a.op, a.memory_id, a.purpose, a.result,
+    a.detail
+FROM memkernel.audit_log AS a
+ORDER BY a.seq
+LIMIT 1000000
+`
+
+type AuditDumpRow struct {
+	Seq       int64
+	CallID    uuid.UUID
+	Ts        time.Time
+	Tenant    string
+	Namespace string
+	Actor     string
+	KeyID     *uuid.UUID
+	AgentID   string
+	Op        string
+	MemoryID  *uuid.UUID
+	Purpose   *string
+	Result    string
+	Detail    string
+}
+
+// AuditDump reads the whole log, of every tenant, oldest row first. It serves the test kit,
+// which must see the rows of callers that have no tenant.
+// @sqlc-vet-disable namespace-predicate
+func (q *Queries) AuditDump(ctx context.Context) ([]AuditDumpRow, error) {
+	rows, err := q.db.Query(ctx, auditDump)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []AuditDumpRow{}
+	for rows.Next() {
+		var i AuditDumpRow
+		if err := rows.Scan(
+			&i.Seq,
+			&i.CallID,
+			&i.Ts,
+			&i.Tenant,
+			&i.Namespace,
+			&i.Actor,
+			&i.KeyID,
+			&i.AgentID,
+			&i.Op,
+			&i.MemoryID,
+			&i.Purpose,
+			&i.Result,
+			&i.Detail,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const auditSearch = `-- name: AuditSearch :many
-SELECT a.seq, a.ts, a.tenant, a.namespace, a.actor, a.key_id, a.agent_id, a.op, a.memory_id, a.purpose, a.result, a.detail
+SELECT a.seq, a.call_id, a.ts, a.tenant, a.namespace, a.actor, a.key_id, a.agent_id, a.op, a.memory_id, a.purpose, a.result,
+    a.detail
 FROM memkernel.audit_log AS a
 WHERE a.tenant = $1
     AND (a.namespace = $2 OR (a.namespace >= $3 AND a.namespace < $4))
@@ -211,6 +273,7 @@ type AuditSearchParams struct {
 
 type AuditSearchRow struct {
 	Seq       int64
+	CallID    uuid.UUID
 	Ts        time.Time
 	Tenant    string
 	Namespace string
@@ -249,6 +312,7 @@ func (q *Queries) AuditSearch(ctx context.Context, arg AuditSearchParams) ([]Aud
 		var i AuditSearchRow
 		if err := rows.Scan(
 			&i.Seq,
+			&i.CallID,
 			&i.Ts,
 			&i.Tenant,
 			&i.Namespace,

@@ -83,7 +83,7 @@ func (s *Store) AuditPage(query *AuditQuery, out *[]audit.Event) queries.Step {
 		*out = make([]audit.Event, len(rows))
 		for i, r := range rows {
 			(*out)[i] = audit.Event{
-				Seq: r.Seq, Time: r.Ts.UTC(), Tenant: r.Tenant, Namespace: r.Namespace, Actor: r.Actor, AgentID: r.AgentID,
+				Seq: r.Seq, Call: mem.ID(r.CallID), Time: r.Ts.UTC(), Tenant: r.Tenant, Namespace: r.Namespace, Actor: r.Actor, AgentID: r.AgentID,
 				Op: acl.Op(r.Op), MemoryID: mem.ID(value(r.MemoryID)), Purpose: value(r.Purpose),
 				Result: audit.Result(r.Result), Detail: r.Detail,
 			}

@@ -23,7 +23,8 @@ RETURNING call_id;
 
 -- AuditSearch pages backwards through the rows of a subtree.
 -- name: AuditSearch :many
-SELECT a.seq, a.ts, a.tenant, a.namespace, a.actor, a.key_id, a.agent_id, a.op, a.memory_id, a.purpose, a.result, a.detail
+SELECT a.seq, a.call_id, a.ts, a.tenant, a.namespace, a.actor, a.key_id, a.agent_id, a.op, a.memory_id, a.purpose, a.result,
+    a.detail
 FROM memkernel.audit_log AS a
 WHERE a.tenant = @tenant
     AND (a.namespace = @subtree OR (a.namespace >= @subtree_from AND a.namespace < @subtree_to))
@@ -54,3 +55,13 @@ FROM (
 ) AS r
 ON CONFLICT (tenant, reader, memory_id) DO UPDATE
 SET hits = a.hits + excluded.hits, last_at = greatest(a.last_at, excluded.last_at);
+
+-- AuditDump reads the whole log, of every tenant, oldest row first. It serves the test kit,
+-- which must see the rows of callers that have no tenant.
+-- name: AuditDump :many
+-- @sqlc-vet-disable namespace-predicate
+SELECT a.seq, a.call_id, a.ts, a.tenant, a.namespace, a.actor, a.key_id, a.agent_id, a.op, a.memory_id, a.purpose, a.result,
+    a.detail
+FROM memkernel.audit_log AS a
+ORDER BY a.seq
+LIMIT 1000000;
