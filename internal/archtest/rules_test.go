@@ -35,9 +35,15 @@ var allow = map[string][]string{
 	"driver": level1,
 	"audit":  level1,
 
-	"writepath": level2,
+	"writepath":       level2,
+	"driver/baseline": level2,
 
 	"internal/store": concat(level3, "queries", "internal/mint"),
+
+	// It wires, and holds no rule and no SQL.
+	"kernel": concat(level3, "driver/baseline", "kernel/model/hashing", "kernel/embedded", "queries", "internal/store", "internal/mint"),
+
+	"kernel/kerneltest": concat(forHosts, "internal/pgtest"),
 
 	"internal/archtest": {},
 	"internal/pgtest":   {"kernel/embedded", "queries"},
