@@ -6,10 +6,12 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -30,8 +32,9 @@ func command(ctx context.Context, env []string, name string, args ...string) *ex
 // run runs cmd and returns its standard output. A failure is a *StartError with the end of
 // what the program wrote.
 func run(ctx context.Context, cmd *exec.Cmd) (string, error) {
-	var out, all bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &teeBuffer{&out, &all}, &all
+	var all syncBuffer
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = io.MultiWriter(&out, &all), &all
 	// The signal of dieWithParent is sent when the thread that forked ends, not the process.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -45,13 +48,21 @@ func run(ctx context.Context, cmd *exec.Cmd) (string, error) {
 	return "", &StartError{Program: filepath.Base(cmd.Path), Output: tail(all.String()), Err: err}
 }
 
-// teeBuffer keeps standard output apart and together with standard error.
-type teeBuffer struct{ a, b *bytes.Buffer }
-
-func (t *teeBuffer) Write(p []byte) (int, error) {
-	t.b.Write(p)
-	return t.a.Write(p) //nolint:wrapcheck // never fails
+// syncBuffer collects standard output and standard error, which are copied by a goroutine
+// each.
+type syncBuffer struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
 }
+
+func (b *syncBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.Write(p) //nolint:wrapcheck // never fails
+}
+
+// String is for when the writers have ended.
+func (b *syncBuffer) String() string { return b.buf.String() }
 
 // tail returns the last lines of a program's output, on one line.
 func tail(s string) string {
