@@ -22,9 +22,6 @@ import (
 	"github.com/memkernel/memkernel/queries"
 )
 
-// EnvDir names the directory of the shared server, for tests of this package.
-const EnvDir = "MEMKERNEL_PGTEST_DIR"
-
 // Files in the shared directory.
 //
 //   - gate.lock: held by a test binary that looks for the server or starts it.

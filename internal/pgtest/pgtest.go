@@ -40,6 +40,8 @@ const (
 	// EnvExecMode is the pgx exec mode of tests that do not choose one, for example "exec" or
 	// "simple_protocol".
 	EnvExecMode = "MEMKERNEL_TEST_EXEC_MODE"
+	// EnvDir names the directory of the shared server, for tests that need one of their own.
+	EnvDir = "MEMKERNEL_PGTEST_DIR"
 )
 
 type options struct {

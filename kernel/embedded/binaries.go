@@ -48,6 +48,9 @@ func findBinaries(ctx context.Context, cfg Config, want int, a account) (binarie
 	if b, ok := newest(ctx, cachedBinDirs(cfg.CacheDir), want, &rejected); ok {
 		return b, nil
 	}
+	if ctx.Err() != nil { // the searches found nothing for that reason
+		return binaries{}, fmt.Errorf("embedded: start: %w", context.Cause(ctx))
+	}
 	var reason error
 	if !cfg.NoProvision {
 		b, err := provision(ctx, cfg, want)

@@ -138,12 +138,12 @@ func clearStalePID(dir string) error {
 	}
 	first, _, _ := strings.Cut(string(text), "\n")
 	pid, err := strconv.Atoi(strings.TrimSpace(first))
-	if err == nil && pid > 1 && alive(pid) && pid != os.Getpid() {
-		if strings.Contains(commandLine(pid), filepath.Join(dir, dataDir)) {
-			return &InUseError{Dir: dir, PID: pid}
-		}
-	} else if err == nil {
-		return nil // PostgreSQL also checks that no backend is left, so it goes first
+	switch {
+	case err != nil: // an unfinished file, which PostgreSQL refuses
+	case serves(pid, dir):
+		return &InUseError{Dir: dir, PID: pid}
+	case !alive(pid):
+		return nil // PostgreSQL removes it, once it has made sure that no backend is left
 	}
 	if err := os.Remove(path); err != nil {
 		return fmt.Errorf("embedded: %w", err)

@@ -86,8 +86,8 @@ func removeLeftover(dir string) {
 	defer unlock(owner)
 	server, err := tryLock(filepath.Join(dir, serverLock))
 	if err != nil {
-		if pid := readPID(filepath.Join(dir, serverLock)); errors.Is(err, errLocked) && pid != 0 {
-			signalOld(dir, pid, syscall.SIGINT) // a later run removes the directory
+		if pid := readPID(filepath.Join(dir, serverLock)); errors.Is(err, errLocked) && serves(pid, dir) {
+			_ = syscall.Kill(pid, syscall.SIGINT) // a later run removes the directory
 		}
 		return
 	}

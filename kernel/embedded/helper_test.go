@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"sync"
 	"syscall"
@@ -233,3 +234,5 @@ func needProvisioning(t *testing.T) {
 		t.Skip("no provisioning on this platform")
 	}
 }
+
+var statusZombie = regexp.MustCompile(`(?m)^State:\s+Z`)

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"runtime"
 	"syscall"
@@ -23,8 +24,9 @@ type process struct {
 //
 // Linux sends the parent-death signal when the *thread* that forked ends, and Go ends
 // threads as it likes. So one goroutine, locked to its thread, starts the child and stays
-// until the child is gone.
-func startProcess(cmd *exec.Cmd) (*process, error) {
+// until the child is gone. It also keeps owner open: if the host drops its *Server without
+// closing it, the directory must stay locked for as long as the server runs.
+func startProcess(cmd *exec.Cmd, owner *os.File) (*process, error) {
 	p := &process{cmd: cmd, done: make(chan struct{})}
 	started := make(chan error, 1)
 	go func() {
@@ -37,6 +39,7 @@ func startProcess(cmd *exec.Cmd) (*process, error) {
 		started <- nil
 		p.err = cmd.Wait()
 		close(p.done)
+		runtime.KeepAlive(owner)
 	}()
 	if err := <-started; err != nil {
 		return nil, &StartError{Program: "postgres", Err: err}

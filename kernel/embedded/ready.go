@@ -57,9 +57,8 @@ func awaitOldServer(ctx context.Context, dir string) (*os.File, error) {
 		if !errors.Is(err, errLocked) {
 			return f, err
 		}
-		postmaster := readPID(path)
-		if postmaster != 0 && alive(postmaster) {
-			signalOld(dir, postmaster, step.sig)
+		if pid := readPID(path); serves(pid, dir) {
+			_ = syscall.Kill(pid, step.sig)
 		} else {
 			// The postmaster was killed. Its backends notice and leave at once unless they are
 			// busy, and there is nothing that a busy one could still commit.
@@ -83,10 +82,8 @@ func awaitOldServer(ctx context.Context, dir string) (*os.File, error) {
 	return nil, &InUseError{Dir: dir, PID: readPID(path)}
 }
 
-// signalOld signals the postmaster of an orphaned server if the number is still its own.
-func signalOld(dir string, pid int, sig syscall.Signal) {
-	if line := commandLine(pid); line != "" && !strings.Contains(line, filepath.Join(dir, dataDir)) {
-		return
-	}
-	_ = syscall.Kill(pid, sig)
+// serves reports whether the process is the postmaster of the cluster in dir, and not another
+// that was given its number, nor a zombie.
+func serves(pid int, dir string) bool {
+	return pid > 1 && alive(pid) && strings.Contains(commandLine(pid), filepath.Join(dir, dataDir))
 }

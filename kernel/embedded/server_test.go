@@ -7,11 +7,8 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"regexp"
-	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -19,8 +16,6 @@ import (
 
 	"github.com/memkernel/memkernel/kernel/embedded"
 )
-
-var statusZombie = regexp.MustCompile(`(?m)^State:\s+Z`)
 
 func TestRestartKeepsData(t *testing.T) {
 	t.Parallel()
@@ -73,35 +68,6 @@ func TestCloseByForce(t *testing.T) {
 	require.True(t, gone(s.PID()))
 	s = start(t, embedded.Config{Dir: dir})
 	require.Equal(t, "1", query1(t, s.ConnString(), `SELECT count(*)::text FROM kept`))
-}
-
-func TestKilledPostmaster(t *testing.T) {
-	t.Parallel()
-	dir := clusterDir(t)
-	s := start(t, embedded.Config{Dir: dir})
-	exec1(t, s.ConnString(), `CREATE TABLE kept AS SELECT 1`)
-	// A backend that is too busy to notice that its postmaster is gone.
-	busy, err := pgx.Connect(t.Context(), s.ConnString())
-	require.NoError(t, err)
-	defer func() { _ = busy.Close(context.WithoutCancel(t.Context())) }()
-	_, err = busy.Exec(t.Context(), `DECLARE c CURSOR WITH HOLD FOR SELECT 1`) // no effect but a round trip
-	require.NoError(t, err)
-	busyDone := make(chan error, 1)
-	go func() {
-		_, err := busy.Exec(context.WithoutCancel(t.Context()), `SELECT count(*) FROM generate_series(1, 4000000000) a(n) WHERE n % 7 = 8`)
-		busyDone <- err
-	}()
-	eventually(t, "the query to run", func() bool {
-		return query1(t, s.ConnString(), `SELECT count(*)::text FROM pg_stat_activity WHERE state = 'active' AND query LIKE '%4000000000%' AND pid <> pg_backend_pid()`) == "1"
-	})
-
-	require.NoError(t, syscall.Kill(s.PID(), syscall.SIGKILL))
-	<-s.Done()
-	var startErr *embedded.StartError
-	require.ErrorAs(t, s.Close(t.Context()), &startErr)
-	s = start(t, embedded.Config{Dir: dir})
-	require.Equal(t, "1", query1(t, s.ConnString(), `SELECT count(*)::text FROM kept`))
-	require.Error(t, <-busyDone)
 }
 
 func TestSecondOwner(t *testing.T) {
@@ -188,87 +154,7 @@ func TestEphemeralWithDir(t *testing.T) {
 	require.NoError(t, embedded.Remove(t.Context(), dir))
 }
 
-func TestParentDeath(t *testing.T) {
-	t.Parallel()
-	dir := clusterDir(t)
-	for range 3 {
-		h := startHelper(t, helperConfig{Dir: dir}, 0)
-		r := h.report(t)
-		require.Empty(t, r.Error)
-		exec1(t, r.URL, `CREATE TABLE IF NOT EXISTS kept (n int); INSERT INTO kept VALUES (1)`)
-		h.kill(t)
-		// No waiting: the next owner copes with the server that is just going down.
-		s := start(t, embedded.Config{Dir: dir})
-		require.True(t, gone(r.PID))
-		require.NotEqual(t, "0", query1(t, s.ConnString(), `SELECT count(*)::text FROM kept`))
-		require.NoError(t, s.Close(t.Context()))
-	}
-	h := startHelper(t, helperConfig{Dir: dir}, 0)
-	r := h.report(t)
-	h.kill(t)
-	if _, err := os.Stat("/proc/self/status"); err == nil { // Linux
-		eventually(t, "the server to follow its parent", func() bool { return gone(r.PID) })
-		require.Empty(t, embedded.ServerProcesses(filepath.Join(dir, "data")))
-	}
-	require.NoError(t, embedded.Remove(t.Context(), dir))
-}
-
-func TestReusedPID(t *testing.T) {
-	t.Parallel()
-	dir := clusterDir(t)
-	h := startHelper(t, helperConfig{Dir: dir}, 0)
-	require.Empty(t, h.report(t).Error)
-	pidFile := filepath.Join(dir, "data", "postmaster.pid")
-	text, err := os.ReadFile(pidFile)
-	require.NoError(t, err)
-	h.kill(t)
-	s := start(t, embedded.Config{Dir: dir})
-	require.NoError(t, s.Close(t.Context()))
-	// As after a crash, when the number of the old postmaster has gone to somebody else.
-	_, rest, _ := strings.Cut(string(text), "\n")
-	write := func(pid int) {
-		require.NoError(t, os.WriteFile(pidFile, []byte(strconv.Itoa(pid)+"\n"+rest), 0o600))
-		owner, err := os.Stat(filepath.Dir(pidFile))
-		require.NoError(t, err)
-		st := owner.Sys().(*syscall.Stat_t)
-		require.NoError(t, os.Chown(pidFile, int(st.Uid), int(st.Gid)))
-	}
-	write(1)
-	s = start(t, embedded.Config{Dir: dir})
-	require.NoError(t, s.Close(t.Context()))
-	other := startHelper(t, helperConfig{Ephemeral: true}, 0)
-	require.Empty(t, other.report(t).Error)
-	write(other.cmd.Process.Pid)
-	start(t, embedded.Config{Dir: dir})
-}
-
-func TestCancelledStart(t *testing.T) {
-	t.Parallel()
-	dir := clusterDir(t)
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	_, err := embedded.Start(ctx, embedded.Config{Dir: dir})
-	require.ErrorIs(t, err, context.Canceled)
-	// What an interrupted initdb leaves is not taken for a cluster.
-	require.NoError(t, os.MkdirAll(filepath.Join(dir, "data.init-1", "base"), 0o700))
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "owner.lock"), nil, 0o600))
-	start(t, embedded.Config{Dir: dir})
-	left, err := filepath.Glob(filepath.Join(dir, "data.*"))
-	require.NoError(t, err)
-	require.Empty(t, left)
-}
-
-func TestFailedStartLeavesNothing(t *testing.T) {
-	t.Parallel()
-	dir := clusterDir(t)
-	var startErr *embedded.StartError
-	_, err := embedded.Start(t.Context(), embedded.Config{Dir: dir, Settings: map[string]string{"shared_buffers": "a lot"}})
-	require.ErrorAs(t, err, &startErr)
-	require.Contains(t, startErr.Output, "shared_buffers")
-	require.Empty(t, embedded.ServerProcesses(filepath.Join(dir, "data")))
-	start(t, embedded.Config{Dir: dir})
-}
-
+// TestServerStartedByHand finds a server on the cluster that this package knows nothing of.
 func TestForeignDir(t *testing.T) {
 	t.Parallel()
 	dir := openDir(t)

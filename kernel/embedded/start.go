@@ -177,7 +177,7 @@ func (s *Server) launch(ctx context.Context, a account, b binaries, serverFile *
 	// has finished.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Credential: a.credential()}
 	dieWithParent(cmd.SysProcAttr, syscall.SIGINT)
-	if s.proc, err = startProcess(cmd); err != nil {
+	if s.proc, err = startProcess(cmd, s.owner); err != nil {
 		return err
 	}
 	err = writePID(serverFile, s.PID())
