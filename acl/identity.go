@@ -72,7 +72,8 @@ func (id Identity) Principal() string {
 	if id.claims.KeyID != "" {
 		return "key:" + id.claims.KeyID
 	}
-	return "actor:" + id.claims.Namespace.String() + ":" + id.claims.Actor
+	// No namespace contains or ends in what separates the two, so they cannot run into each other.
+	return "actor:" + id.claims.Namespace.String() + "//" + id.claims.Actor
 }
 
 // Scope returns what the identity may read: its namespace and the ancestors of it.
