@@ -2,7 +2,10 @@ package store
 
 import (
 	"context"
+	"errors"
 	"sync/atomic"
+
+	"github.com/jackc/pgx/v5"
 
 	"github.com/memkernel/memkernel/kernel/model"
 	"github.com/memkernel/memkernel/queries"
@@ -14,20 +17,24 @@ type modelCache struct {
 	id   atomic.Int32
 }
 
-// modelID returns the id of the kernel's embedding model, registering it if needed.
-func (s *Store) modelID(ctx context.Context) (int32, error) {
+// modelID returns the id of the kernel's embedding model, registering it through db if needed.
+// It keeps to db: whoever is in a transaction must not wait for another connection.
+func (s *Store) modelID(ctx context.Context, db queries.DBTX) (int32, error) {
 	if id := s.models.id.Load(); id != 0 {
 		return id, nil
 	}
 	info := s.models.info
-	id, err := queries.New(s.conn()).EmbeddingModelEnsure(ctx, queries.EmbeddingModelEnsureParams{
-		Name: info.Name, Revision: info.Revision, Dim: int32(info.Dim), //nolint:gosec // bounded by the kernel's options
-	})
-	if err != nil {
-		return 0, mapErr(err)
+	p := queries.EmbeddingModelEnsureParams{Name: info.Name, Revision: info.Revision, Dim: int32(info.Dim)} //nolint:gosec // bounded by the kernel's options
+	id, err := queries.New(db).EmbeddingModelEnsure(ctx, p)
+	if errors.Is(err, pgx.ErrNoRows) {
+		// Another transaction registered it while this statement waited: the next one sees it.
+		id, err = queries.New(db).EmbeddingModelEnsure(ctx, p)
 	}
-	// A host's transaction can still roll the registration back.
-	if s.tx == nil {
+	if err != nil {
+		return 0, mapErr(staleIfMissing(err))
+	}
+	// A transaction can still roll the registration back.
+	if db == queries.DBTX(s.pool) {
 		s.models.id.Store(id)
 	}
 	return id, nil

@@ -241,7 +241,7 @@ func (v *view) nearest(ctx context.Context, embedding []float32, limit int) ([]d
 	memo, ok := v.vectors[key]
 	v.mu.Unlock()
 	if !ok || memo.limit < limit {
-		model, err := v.store.modelID(ctx)
+		model, err := v.store.modelID(ctx, v.store.conn())
 		if err != nil {
 			return nil, err
 		}

@@ -205,7 +205,7 @@ func (w *Write) steps(ctx context.Context, dec writepath.Decision) ([]queries.St
 		})
 	}
 	if w.Draft.Embedding != nil {
-		model, err := w.store.modelID(ctx)
+		model, err := w.store.modelID(ctx, w.conn())
 		if err != nil {
 			return nil, err
 		}

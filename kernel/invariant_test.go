@@ -1,0 +1,109 @@
+package kernel_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+)
+
+// invariants are what must hold between the tables whenever no call is under way, however the
+// calls before ended. Each query counts what breaks one.
+var invariants = []struct{ name, sql string }{
+	{"two current copies of a text", `
+		SELECT count(*) FROM (SELECT FROM memkernel.memory_objects WHERE t_valid_to IS NULL AND status = 'active'
+			GROUP BY tenant, namespace, dedupe_key HAVING count(*) > 1) AS x`},
+	{"chain with two heads", `
+		SELECT count(*) FROM (SELECT FROM memkernel.memory_objects
+			GROUP BY tenant, coalesce(chain, id) HAVING count(*) FILTER (WHERE t_valid_to IS NULL) > 1) AS x`},
+	{"successor whose interval does not begin where its predecessor's ends", `
+		SELECT count(*) FROM memkernel.memory_objects AS s
+		LEFT JOIN memkernel.memory_objects AS p ON p.tenant = s.tenant AND p.id = s.supersedes
+		WHERE s.supersedes IS NOT NULL AND (p.t_valid_to IS DISTINCT FROM s.t_valid_from OR p.end_reason <> 'superseded'
+			OR p.namespace <> s.namespace OR s.chain <> coalesce(p.chain, p.id))`},
+	{"superseded row without a successor", `
+		SELECT count(*) FROM memkernel.memory_objects AS p WHERE p.end_reason = 'superseded' AND NOT EXISTS (
+			SELECT FROM memkernel.memory_objects AS s WHERE s.tenant = p.tenant AND s.supersedes = p.id)`},
+	{"vector without a row", `
+		SELECT count(*) FROM memkernel.memory_vectors AS v WHERE NOT EXISTS (
+			SELECT FROM memkernel.memory_objects AS m WHERE m.tenant = v.tenant AND m.id = v.id)`},
+	{"posting without a row", `
+		SELECT count(*) FROM memkernel.memory_terms AS t WHERE NOT EXISTS (
+			SELECT FROM memkernel.memory_objects AS m WHERE m.tenant = t.tenant AND m.id = t.id AND t.term = ANY(m.terms))`},
+	{"row without some of its postings", `
+		SELECT count(*) FROM memkernel.memory_objects AS m WHERE cardinality(m.terms) <> (
+			SELECT count(*) FROM memkernel.memory_terms AS t WHERE t.tenant = m.tenant AND t.id = m.id)`},
+	{"vector live without its row, or the other way round", `
+		SELECT count(*) FROM memkernel.memory_vectors AS v JOIN memkernel.memory_objects AS m ON m.tenant = v.tenant AND m.id = v.id
+		WHERE v.live <> (m.t_valid_to IS NULL AND m.status = 'active')`},
+	{"posting live without its row, or the other way round", `
+		SELECT count(*) FROM memkernel.memory_terms AS t JOIN memkernel.memory_objects AS m ON m.tenant = t.tenant AND m.id = t.id
+		WHERE t.live <> (m.t_valid_to IS NULL AND m.status = 'active')`},
+	{"row in a namespace without counters", `
+		SELECT count(*) FROM memkernel.memory_objects AS m WHERE NOT EXISTS (
+			SELECT FROM memkernel.namespaces AS n WHERE n.tenant = m.tenant AND n.path = m.namespace)`},
+	{"counters that do not count", `
+		SELECT count(*) FROM memkernel.namespaces AS n WHERE (n.live_rows, n.live_length) IS DISTINCT FROM (
+			SELECT (count(*), coalesce(sum(m.terms_length), 0)) FROM memkernel.memory_objects AS m
+			WHERE m.tenant = n.tenant AND m.namespace = n.path AND m.t_valid_to IS NULL AND m.status = 'active')`},
+	{"row that not exactly one audit row says was stored", `
+		SELECT count(*) FROM memkernel.memory_objects AS m WHERE 1 <> (
+			SELECT count(*) FROM memkernel.audit_log AS a WHERE a.tenant = m.tenant AND a.memory_id = m.id
+				AND a.op = 'write' AND a.result = 'ok' AND a.detail LIKE 'stored=1 %')`},
+	{"audit row of a write that stored nothing it says", `
+		SELECT count(*) FROM memkernel.audit_log AS a
+		WHERE a.op = 'write' AND a.result = 'ok' AND a.detail LIKE 'stored=1 %' AND NOT EXISTS (
+			SELECT FROM memkernel.memory_objects AS m WHERE m.tenant = a.tenant AND m.id = a.memory_id)`},
+	{"row retracted without exactly one audit row, or the other way round", `
+		SELECT count(*) FROM memkernel.memory_objects AS m WHERE (m.end_reason IS NOT DISTINCT FROM 'retracted')::int <> (
+			SELECT count(*) FROM memkernel.audit_log AS a WHERE a.tenant = m.tenant AND a.memory_id = m.id
+				AND a.op = 'retract' AND a.result = 'ok' AND a.detail LIKE 'retracted=1%')`},
+	{"row whose capture is not done", `
+		SELECT count(*) FROM memkernel.memory_objects AS m WHERE NOT EXISTS (
+			SELECT FROM memkernel.captures AS c WHERE c.tenant = m.tenant AND c.id = m.capture_id AND c.state = 'done')`},
+	{"done capture whose receipt names a row that is not there", `
+		SELECT count(*) FROM memkernel.captures AS c WHERE c.state = 'done' AND NOT EXISTS (
+			SELECT FROM memkernel.memory_objects AS m WHERE m.tenant = c.tenant
+				AND m.id::text IN (c.result -> 'Stored' ->> 0, c.result -> 'Deduplicated' ->> 0))`},
+	{"key that not exactly one audit row says was made", `
+		SELECT count(*) FROM memkernel.api_keys AS k WHERE 1 <> (
+			SELECT count(*) FROM memkernel.audit_log AS a WHERE a.tenant = k.tenant AND a.result = 'ok'
+				AND a.op IN ('bootstrap', 'key_create', 'key_rotate') AND a.detail LIKE 'key=' || k.id || ' %')`},
+}
+
+// requireSound checks the invariants on a database that nobody else uses at the moment.
+func requireSound(t testing.TB, db *pgxpool.Pool) {
+	t.Helper()
+	parts := make([]string, len(invariants))
+	names := make([]string, len(invariants))
+	for i, inv := range invariants {
+		parts[i], names[i] = "("+inv.sql+")", inv.name
+	}
+	rows, err := db.Query(context.WithoutCancel(t.Context()), "SELECT unnest($1::text[]), unnest(ARRAY["+strings.Join(parts, ",")+"]::bigint[])", names)
+	require.NoError(t, err)
+	var name string
+	var broken int64
+	_, err = pgx.ForEachRow(rows, []any{&name, &broken}, func() error {
+		require.Zero(t, broken, name)
+		return nil
+	})
+	require.NoError(t, err)
+}
+
+// sqlValue reads one value behind the kernel's back.
+func sqlValue[T any](t testing.TB, db *pgxpool.Pool, sql string, args ...any) T {
+	t.Helper()
+	var v T
+	require.NoError(t, db.QueryRow(context.WithoutCancel(t.Context()), sql, args...).Scan(&v))
+	return v
+}
+
+// sqlExec changes something behind the kernel's back.
+func sqlExec(t testing.TB, db *pgxpool.Pool, sql string, args ...any) {
+	t.Helper()
+	_, err := db.Exec(context.WithoutCancel(t.Context()), sql, args...)
+	require.NoError(t, err)
+}
