@@ -101,14 +101,14 @@ func startServer(ctx context.Context, dir string, progress io.Writer) (*embedded
 		Progress: progress,
 		Settings: map[string]string{
 			"fsync": "off", "full_page_writes": "off", "synchronous_commit": "off",
-			"wal_level": "minimal", "max_wal_senders": "0", "max_wal_size": "4GB", "checkpoint_timeout": "1h",
+			"wal_level": "minimal", "max_wal_senders": "0", "checkpoint_timeout": "1h",
 			"max_connections": "500", "autovacuum": "off",
 		},
 	}
 	reusable := os.Remove(filepath.Join(dir, cleanFile)) == nil
 	if !reusable {
 		if err := embedded.Remove(ctx, cluster); err != nil {
-			return nil, err //nolint:wrapcheck // says all
+			return nil, err
 		}
 	}
 	server, err := embedded.Start(ctx, config)
@@ -120,7 +120,7 @@ func startServer(ctx context.Context, dir string, progress io.Writer) (*embedded
 		server, err = embedded.Start(ctx, config)
 	}
 	if err != nil {
-		return nil, err //nolint:wrapcheck // says all
+		return nil, err
 	}
 	text, err := json.Marshal(state{URL: server.ConnString(), PID: os.Getpid()})
 	if err == nil {

@@ -153,20 +153,19 @@ func startHost(ctx context.Context, dir string) error {
 	}
 	stop := context.AfterFunc(ctx, func() { _ = reader.Close() })
 	defer stop()
-	last := ""
 	for lines := bufio.NewScanner(reader); lines.Scan(); {
-		last = lines.Text()
+		line := lines.Text()
 		switch {
-		case last == msgReady:
+		case line == msgReady:
 			return releaseHost(cmd)
-		case last == msgBusy:
+		case line == msgBusy:
 			_ = cmd.Wait()
 			return errHostBusy
-		case strings.HasPrefix(last, msgFailed):
+		case strings.HasPrefix(line, msgFailed):
 			_ = cmd.Wait()
-			return errors.New("start the shared server: " + strings.TrimPrefix(last, msgFailed))
+			return errors.New("start the shared server: " + strings.TrimPrefix(line, msgFailed))
 		default:
-			fmt.Fprintln(os.Stderr, last) // progress of provisioning
+			fmt.Fprintln(os.Stderr, line) // progress of provisioning
 		}
 	}
 	_ = cmd.Process.Release()

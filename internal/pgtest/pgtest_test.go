@@ -53,7 +53,7 @@ func TestOptions(t *testing.T) {
 	require.Equal(t, pgx.QueryExecModeExec, db.Config().ConnConfig.DefaultQueryExecMode)
 }
 
-func TestOptionsFromEnvironment(t *testing.T) { //nolint:paralleltest // sets the environment
+func TestOptionsFromEnvironment(t *testing.T) {
 	t.Setenv(pgtest.EnvMaxConns, "2")
 	t.Setenv(pgtest.EnvExecMode, "simple_protocol")
 	db := pgtest.Open(t)
@@ -68,7 +68,7 @@ func TestCleanupDrops(t *testing.T) {
 	t.Parallel()
 	outer := pgtest.OpenEmpty(t)
 	var name string
-	t.Run("inner", func(t *testing.T) { //nolint:paralleltest // must end before the check
+	t.Run("inner", func(t *testing.T) {
 		db := pgtest.OpenEmpty(t)
 		name = text(t, db, `SELECT current_database()::text`)
 		// A connection that the test forgot outside the pool does not keep the database.
@@ -88,7 +88,7 @@ type recorder struct {
 func (r *recorder) Errorf(string, ...any) { r.errors++ }
 func (r *recorder) Fatalf(string, ...any) { r.fatals++; panic(r) }
 
-func TestUnusableEnvironment(t *testing.T) { //nolint:paralleltest // sets the environment
+func TestUnusableEnvironment(t *testing.T) {
 	for name, value := range map[string]string{pgtest.EnvMaxConns: "none", pgtest.EnvExecMode: "fast"} {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv(name, value)

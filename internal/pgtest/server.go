@@ -2,7 +2,6 @@ package pgtest
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"hash/fnv"
 	"net/url"
@@ -128,5 +127,3 @@ func withDatabase(server, name string) string {
 	u.RawQuery = query.Encode()
 	return u.String()
 }
-
-var errNoServer = errors.New("no server can be started on this platform; set " + EnvURL)

@@ -97,7 +97,7 @@ func (p *participant) kill(t *testing.T) {
 // sharedDir is a directory that the server's account may enter, unlike t.TempDir.
 func sharedDir(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("/tmp", "mkp-")
+	dir, err := os.MkdirTemp(os.TempDir(), "mkp-") //nolint:usetesting // closed to other users
 	require.NoError(t, err)
 	require.NoError(t, os.Chmod(dir, 0o755))
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })

@@ -73,7 +73,7 @@ Dir::Log "%[1]s/log";
 	return nil
 }
 
-var networkSetting = regexp.MustCompile(`(?m)^Acquire::(?:[a-z+]*https?|ftp|ForceIPv[46]|Max-ValidTime|Check-Valid-Until|By-Hash)\b.*;$`) //nolint:gochecknoglobals // compiled once
+var networkSetting = regexp.MustCompile(`(?m)^Acquire::(?:[a-z+]*https?|ftp|ForceIPv[46]|Max-ValidTime|Check-Valid-Until|By-Hash)\b.*;$`)
 
 // networkSettings copies proxies and the like from the system's configuration. The rest is
 // left behind, above all hooks that clean the system's caches after each run.
@@ -114,7 +114,7 @@ type vectorPackage struct {
 	version string // upstream version of pgvector
 }
 
-var vectorName = regexp.MustCompile(`^postgresql-(\d+)-pgvector$`) //nolint:gochecknoglobals // compiled once
+var vectorName = regexp.MustCompile(`^postgresql-(\d+)-pgvector$`)
 
 // pick returns the package for the newest PostgreSQL, or for the wanted one.
 func (a *apt) pick(ctx context.Context, want int) (vectorPackage, error) {
@@ -147,7 +147,7 @@ func (a *apt) pick(ctx context.Context, want int) (vectorPackage, error) {
 	return best, nil
 }
 
-var versionField = regexp.MustCompile(`(?m)^Version: (?:\d+:)?([0-9.]+)`) //nolint:gochecknoglobals // compiled once
+var versionField = regexp.MustCompile(`(?m)^Version: (?:\d+:)?([0-9.]+)`)
 
 func packageVersion(show string) string {
 	m := versionField.FindStringSubmatch(show)
@@ -157,7 +157,7 @@ func packageVersion(show string) string {
 	return m[1]
 }
 
-var printedURI = regexp.MustCompile(`(?m)^'[^']*' ([^_ ]+)_\S* (\d+)`) //nolint:gochecknoglobals // compiled once
+var printedURI = regexp.MustCompile(`(?m)^'[^']*' ([^_ ]+)_\S* (\d+)`)
 
 // download fetches a package and what it needs at run time into debs. apt checks signatures
 // and hashes.

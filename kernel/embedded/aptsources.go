@@ -76,7 +76,7 @@ func parseDeb822(text string) []aptSource {
 	return sources
 }
 
-var oneLine = regexp.MustCompile(`^deb\s+(?:\[([^\]]*)\]\s+)?(\S+)\s+(\S+)\s*(.*)$`) //nolint:gochecknoglobals // compiled once
+var oneLine = regexp.MustCompile(`^deb\s+(?:\[([^\]]*)\]\s+)?(\S+)\s+(\S+)\s*(.*)$`)
 
 // parseOneLine reads lines like "deb [signed-by=/path] URI suite component...".
 func parseOneLine(text string) []aptSource {

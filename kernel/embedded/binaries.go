@@ -76,11 +76,11 @@ func newest(ctx context.Context, dirs []string, want int, rejected *[]string) (b
 	var found []binaries
 	seen := map[string]bool{}
 	for _, dir := range dirs {
-		real, err := filepath.EvalSymlinks(dir)
-		if err != nil || seen[real] {
+		resolved, err := filepath.EvalSymlinks(dir)
+		if err != nil || seen[resolved] {
 			continue
 		}
-		seen[real] = true
+		seen[resolved] = true
 		b, err := inspect(ctx, dir)
 		switch {
 		case errors.Is(err, os.ErrNotExist): // client programs only, or nothing at all
@@ -98,7 +98,7 @@ func newest(ctx context.Context, dirs []string, want int, rejected *[]string) (b
 	return slices.MaxFunc(found, func(x, y binaries) int { return cmp.Compare(x.major, y.major) }), true
 }
 
-var postgresVersion = regexp.MustCompile(`\(PostgreSQL\) (\d+)`) //nolint:gochecknoglobals // compiled once
+var postgresVersion = regexp.MustCompile(`\(PostgreSQL\) (\d+)`)
 
 // inspect checks one directory of binaries. The error says what is wrong with it; it is
 // os.ErrNotExist if there is no server in it.
@@ -106,7 +106,7 @@ func inspect(ctx context.Context, dir string) (binaries, error) {
 	b := binaries{dir: dir}
 	for _, name := range []string{"postgres", "initdb"} {
 		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
-			return b, err //nolint:wrapcheck // names the file
+			return b, fmt.Errorf("no server here: %w", err)
 		}
 	}
 	cmd := command(ctx, append(os.Environ(), "LC_ALL=C"), filepath.Join(dir, "postgres"), "--version")
@@ -132,7 +132,7 @@ func inspect(ctx context.Context, dir string) (binaries, error) {
 	return b, nil
 }
 
-var defaultVersion = regexp.MustCompile(`(?m)^\s*default_version\s*=\s*'([^']+)'`) //nolint:gochecknoglobals // compiled once
+var defaultVersion = regexp.MustCompile(`(?m)^\s*default_version\s*=\s*'([^']+)'`)
 
 // vectorVersion reads the version of the pgvector that belongs to an installation from its
 // control file, "" if there is none.

@@ -19,7 +19,7 @@ import (
 // command prepares a helper program (initdb, apt-get, dpkg). The program gets a process
 // group of its own, and cancelling ctx kills the group: initdb and apt-get have children.
 func command(ctx context.Context, env []string, name string, args ...string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, name, args...)
+	cmd := exec.CommandContext(ctx, name, args...) //nolint:gosec // constant names, or an installation's own programs
 	cmd.Env = env
 	cmd.Dir = "/"
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

@@ -79,7 +79,7 @@ func reservedSetting(name string) bool {
 	return false
 }
 
-var settingName = regexp.MustCompile(`^[a-z_][a-z0-9_]*(\.[a-z_][a-z0-9_]*)?$`) //nolint:gochecknoglobals // compiled once
+var settingName = regexp.MustCompile(`^[a-z_][a-z0-9_]*(\.[a-z_][a-z0-9_]*)?$`)
 
 func (c Config) validate() error {
 	for name := range c.Settings {

@@ -72,9 +72,9 @@ func removeLeftovers(base string) {
 }
 
 func removeLeftover(dir string) {
-	if fi, err := os.Lstat(filepath.Join(dir, ownerLock)); err != nil {
+	if _, err := os.Lstat(filepath.Join(dir, ownerLock)); err != nil {
 		// Being made this very moment, or left behind by a process killed in that moment.
-		if fi, err = os.Lstat(dir); err == nil && time.Since(fi.ModTime()) > time.Hour {
+		if fi, err := os.Lstat(dir); err == nil && time.Since(fi.ModTime()) > time.Hour { //nolint:forbidigo // compared with a file's time
 			_ = os.RemoveAll(dir)
 		}
 		return

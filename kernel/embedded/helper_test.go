@@ -162,7 +162,7 @@ func copyBinary(t *testing.T) string {
 // tests run as root, the server runs as somebody else.
 func openDir(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("/tmp", "mkt-")
+	dir, err := os.MkdirTemp(os.TempDir(), "mkt-") //nolint:usetesting // closed to other users
 	require.NoError(t, err)
 	require.NoError(t, os.Chmod(dir, 0o755))
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })

@@ -37,7 +37,7 @@ var errLocked = errors.New("locked by another process")
 // tryLock opens path, creating it if need be, and locks it. It returns errLocked if another
 // open file has the lock.
 func tryLock(path string) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600) //nolint:gosec // in the directory that is locked
 	if err != nil {
 		return nil, fmt.Errorf("open lock file: %w", err)
 	}

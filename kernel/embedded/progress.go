@@ -21,7 +21,7 @@ func newProgress(w io.Writer) *progress {
 func (p *progress) say(format string, args ...any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	elapsed := time.Since(p.start).Seconds()
+	elapsed := time.Since(p.start).Seconds() //nolint:forbidigo // shown to a person
 	_, _ = fmt.Fprintf(p.w, "memkernel: postgres: [%4.1fs] %s\n", elapsed, fmt.Sprintf(format, args...))
 }
 

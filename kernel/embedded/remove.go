@@ -21,8 +21,8 @@ func Remove(ctx context.Context, dir string) error {
 	if _, err := os.Lstat(dir); errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
-	if real, err := filepath.EvalSymlinks(dir); err == nil {
-		dir = real
+	if resolved, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = resolved
 	}
 	if _, err := os.Lstat(filepath.Join(dir, ownerLock)); err != nil {
 		return fmt.Errorf("embedded: %s is not a cluster directory", dir)

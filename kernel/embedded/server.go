@@ -72,7 +72,7 @@ func (s *Server) release() error {
 		}
 	}
 	unlock(s.owner)
-	return first //nolint:wrapcheck // names the file
+	return first
 }
 
 // logTail returns the end of the server's log for an error message.

@@ -18,14 +18,13 @@ func configuration(cfg Config, data, hba, ident, socketDir string) string {
 		"hba_file":                hba,
 		"ident_file":              ident,
 
-		"max_connections":     "100",
-		"shared_buffers":      "128MB",
-		"max_wal_size":        "1GB",
-		"jit":                 "off", // short queries: compiling costs more than it gains, and LLVM is not provisioned
-		"ssl":                 "off",
-		"timezone":            "GMT", // built in; other zones need files that may not be installed
-		"lc_messages":         "C",
-		"password_encryption": "scram-sha-256",
+		"max_connections": "100",
+		"shared_buffers":  "128MB",
+		"max_wal_size":    "1GB",
+		"jit":             "off", // short queries: compiling costs more than it gains, and LLVM is not provisioned
+		"ssl":             "off",
+		"timezone":        "GMT", // built in; other zones need files that may not be installed
+		"lc_messages":     "C",
 
 		// Error messages and failing statements carry memory text, so only what the server
 		// says about itself is logged.

@@ -16,7 +16,7 @@ const socketPort = "5432"
 // terminating zero, 108 on Linux).
 const maxSocketPath = 103
 
-var plainPath = regexp.MustCompile(`^[A-Za-z0-9/._+@-]+$`) //nolint:gochecknoglobals // compiled once
+var plainPath = regexp.MustCompile(`^[A-Za-z0-9/._+@-]+$`)
 
 // fitsSocket reports whether a socket can live in dir: its path must be short, and free of
 // characters that separate directories in PostgreSQL's or a client's list of hosts.

@@ -49,8 +49,8 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 	}
 	// Data is compared with what /proc shows, and a symbolic link must not give one cluster
 	// two names.
-	if real, err := filepath.EvalSymlinks(cfg.Dir); err == nil {
-		cfg.Dir = real
+	if resolved, err := filepath.EvalSymlinks(cfg.Dir); err == nil {
+		cfg.Dir = resolved
 	}
 	s.dir = cfg.Dir
 	if cfg.Ephemeral {

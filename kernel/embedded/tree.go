@@ -89,7 +89,7 @@ func wrapPrograms(root string) error {
 			return fmt.Errorf("embedded: %w", err)
 		}
 		script := fmt.Sprintf(`#!/bin/sh
-b=$(cd "${0%%/*}" && pwd -P) && l=$b/%s || exit 127
+b=$(cd "${0%%/*}" && pwd -P) && l=$(cd "$b/%s" && pwd -P) || exit 127
 exec "$l/%s" --argv0 "$b/%s" --library-path "$l" ${MEMKERNEL_PRELOAD:+--preload "$MEMKERNEL_PRELOAD"} "$b/.%s.elf" "$@"
 `, rel, loader, name, name)
 		if err := os.WriteFile(bin, []byte(script), 0o755); err != nil { //nolint:gosec // a program
@@ -111,7 +111,7 @@ func findLoader(root string) (lib, loader string, err error) {
 			for _, name := range []string{"ld-linux*.so.*", "ld64.so.*", "ld.so.*"} {
 				if ld, _ := filepath.Glob(filepath.Join(dir, name)); len(ld) > 0 {
 					rel, err := filepath.Rel(root, dir)
-					return rel, filepath.Base(ld[0]), err //nolint:wrapcheck // cannot happen
+					return rel, filepath.Base(ld[0]), err
 				}
 			}
 		}
