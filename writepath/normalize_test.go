@@ -2,6 +2,7 @@ package writepath_test
 
 import (
 	"testing"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/text/unicode/norm"
@@ -70,6 +71,9 @@ func FuzzNormalize(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		want := writepath.DedupeKey(text)
+		if !utf8.ValidString(text) {
+			return // never stored
+		}
 		require.Equal(t, want, writepath.DedupeKey(norm.NFD.String(text)))
 		require.Equal(t, want, writepath.DedupeKey(norm.NFC.String(text)))
 		require.Equal(t, want, writepath.DedupeKey(" "+text+"\n"))
