@@ -44,6 +44,7 @@ var allow = map[string][]string{
 	"kernel": concat(level3, "driver/baseline", "kernel/model/hashing", "kernel/embedded", "queries", "internal/store", "internal/mint"),
 
 	"kernel/kerneltest": concat(forHosts, "internal/pgtest"),
+	"examples/...":      forHosts,
 
 	"internal/archtest": {},
 	"internal/pgtest":   {"kernel/embedded", "queries"},
