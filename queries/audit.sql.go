@@ -66,7 +66,7 @@ type AuditAppendParams struct {
 	Detail    string
 }
 
-// AuditAppend adds the row of one call. No row is added if the call has one already.
+// AuditAppend adds the row of one call on its own. No row is added if the call has one already.
 func (q *Queries) AuditAppend(ctx context.Context, arg AuditAppendParams) (int64, error) {
 	result, err := q.db.Exec(ctx, auditAppend,
 		arg.Tenant,
@@ -237,6 +237,48 @@ func (q *Queries) AuditDump(ctx context.Context) ([]AuditDumpRow, error) {
 		return nil, err
 	}
 	return items, nil
+}
+
+const auditRecord = `-- name: AuditRecord :exec
+INSERT INTO memkernel.audit_log (tenant, call_id, ts, namespace, actor, key_id, agent_id, op, memory_id, purpose, result, detail)
+VALUES ($1, $2, $3, $4, $5, $6::uuid, $7, $8, $9::uuid,
+    $10::text, $11, $12)
+`
+
+type AuditRecordParams struct {
+	Tenant    string
+	CallID    uuid.UUID
+	Ts        time.Time
+	Namespace string
+	Actor     string
+	KeyID     *uuid.UUID
+	AgentID   string
+	Op        string
+	MemoryID  *uuid.UUID
+	Purpose   *string
+	Result    string
+	Detail    string
+}
+
+// AuditRecord adds the row of one call to the transaction that does what the call asked for.
+// If the call has a row already it has given up on that transaction, which must not commit:
+// the statement fails.
+func (q *Queries) AuditRecord(ctx context.Context, arg AuditRecordParams) error {
+	_, err := q.db.Exec(ctx, auditRecord,
+		arg.Tenant,
+		arg.CallID,
+		arg.Ts,
+		arg.Namespace,
+		arg.Actor,
+		arg.KeyID,
+		arg.AgentID,
+		arg.Op,
+		arg.MemoryID,
+		arg.Purpose,
+		arg.Result,
+		arg.Detail,
+	)
+	return err
 }
 
 const auditSearch = `-- name: AuditSearch :many

@@ -189,12 +189,13 @@ func appendParams(e *audit.Event) queries.AuditAppendParams {
 	}
 }
 
-// appendEvent is for a transaction of the call's own.
+// appendEvent is for the transaction that does what the call asked for. It fails, and all of
+// it with it, if the call has a row: the connection broke before the server was done, and the
+// caller has been told that it failed.
 func appendEvent(e *audit.Event) queries.Step {
-	p := appendParams(e)
+	p := queries.AuditRecordParams(appendParams(e))
 	return func(ctx context.Context, q *queries.Queries) error {
-		_, err := q.AuditAppend(ctx, p)
-		return err //nolint:wrapcheck // run maps it
+		return q.AuditRecord(ctx, p) //nolint:wrapcheck // run maps it
 	}
 }
 

@@ -1,4 +1,12 @@
--- AuditAppend adds the row of one call. No row is added if the call has one already.
+-- AuditRecord adds the row of one call to the transaction that does what the call asked for.
+-- If the call has a row already it has given up on that transaction, which must not commit:
+-- the statement fails.
+-- name: AuditRecord :exec
+INSERT INTO memkernel.audit_log (tenant, call_id, ts, namespace, actor, key_id, agent_id, op, memory_id, purpose, result, detail)
+VALUES (@tenant, @call_id, @ts, @namespace, @actor, sqlc.narg('key_id')::uuid, @agent_id, @op, sqlc.narg('memory_id')::uuid,
+    sqlc.narg('purpose')::text, @result, @detail);
+
+-- AuditAppend adds the row of one call on its own. No row is added if the call has one already.
 -- name: AuditAppend :execrows
 INSERT INTO memkernel.audit_log (tenant, call_id, ts, namespace, actor, key_id, agent_id, op, memory_id, purpose, result, detail)
 VALUES (@tenant, @call_id, @ts, @namespace, @actor, sqlc.narg('key_id')::uuid, @agent_id, @op, sqlc.narg('memory_id')::uuid,
