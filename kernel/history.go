@@ -52,7 +52,7 @@ func (k *Kernel) History(ctx context.Context, who Identity, req HistoryRequest) 
 	}
 	return guard(ctx, k, &c, func(_ context.Context, cur *current) (*HistoryReply, error) {
 		if len(page.Memories) == 0 && req.After == nil {
-			return nil, notFound(cur, page.Exists)
+			return nil, notFound(cur, page.Hidden)
 		}
 		more := len(page.Memories) > limit
 		reply := &HistoryReply{Memories: page.Memories[:min(limit, len(page.Memories))], More: more}

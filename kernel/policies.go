@@ -37,7 +37,7 @@ func (h Policies) Put(ctx context.Context, who Identity, req PutPolicyRequest) (
 			return nil, fmt.Errorf("%w: the namespace is outside the caller's subtree", mem.ErrForbidden)
 		}
 		prior := 0
-		latest, err := h.k.store.LatestPolicy(ctx, req.Namespace)
+		latest, err := h.k.store.LatestPolicy(ctx, who.Scope(), who.Namespace(), req.Namespace)
 		switch {
 		case err == nil:
 			prior = latest.Version
@@ -69,11 +69,11 @@ func (h Policies) Get(ctx context.Context, who Identity, req GetPolicyRequest) (
 	}
 	c := call{op: acl.OpPolicyGet, who: who}
 	return guard(ctx, h.k, &c, func(ctx context.Context, cur *current) (*PolicyVersion, error) {
-		manages := acl.Allowed(who.Role(), acl.OpPolicyPut) && ns.InSubtree(who.Namespace())
-		if !manages && !who.Namespace().Sees(ns) {
-			return nil, mem.ErrNotFound
+		var managed Namespace
+		if acl.Allowed(who.Role(), acl.OpPolicyPut) {
+			managed = who.Namespace()
 		}
 		cur.detail.Str("target", ns.String())
-		return h.k.store.LatestPolicy(ctx, ns) //nolint:wrapcheck // already one of package mem's
+		return h.k.store.LatestPolicy(ctx, who.Scope(), managed, ns) //nolint:wrapcheck // already one of package mem's
 	})
 }

@@ -35,7 +35,7 @@ func (k *Kernel) Read(ctx context.Context, who Identity, req ReadRequest) (*Read
 	}
 	return guard(ctx, k, &c, func(_ context.Context, cur *current) (*ReadReply, error) {
 		if found.Memory == nil {
-			return nil, notFound(cur, found.Exists)
+			return nil, notFound(cur, found.Hidden)
 		}
 		cur.event.MemoryID = found.Memory.ID
 		cur.served = []ID{found.Memory.ID}
@@ -44,10 +44,10 @@ func (k *Kernel) Read(ctx context.Context, who Identity, req ReadRequest) (*Read
 	})
 }
 
-// notFound is the answer for a memory that is missing or invisible; exists makes the audit
+// notFound is the answer for a memory that is missing or invisible; hidden makes the audit
 // row, and nothing else, tell which.
-func notFound(cur *current, exists bool) error {
-	if exists {
+func notFound(cur *current, hidden bool) error {
+	if hidden {
 		cur.event.Result = audit.ResultDenied
 	}
 	return mem.ErrNotFound

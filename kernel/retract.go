@@ -32,17 +32,16 @@ type RetractReply struct {
 // ancestor's memory is ErrForbidden, and one that was superseded or expired is ErrConflict.
 func (k *Kernel) Retract(ctx context.Context, who Identity, req RetractRequest) (*RetractReply, error) {
 	var state writepath.State
-	var exists bool
 	c := call{
 		op: acl.OpRetract, who: who, memory: req.ID,
 		validate: func() error { return mem.CheckLabel("Reason", req.Reason, writepath.MaxSourceBytes) },
-		steps:    k.store.RetractTarget(who.Scope(), who.Namespace(), req.ID, &state, &exists),
+		steps:    k.store.RetractTarget(who.Scope(), who.Namespace(), req.ID, &state),
 	}
 	return guard(ctx, k, &c, func(ctx context.Context, cur *current) (*RetractReply, error) {
 		target := state.Target
 		switch {
 		case target == nil:
-			return nil, notFound(cur, exists)
+			return nil, notFound(cur, state.TargetHidden)
 		case !target.Own:
 			return nil, fmt.Errorf("%w: a memory is retracted in its own namespace only", mem.ErrForbidden)
 		case target.EndReason == mem.EndRetracted:

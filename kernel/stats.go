@@ -26,6 +26,7 @@ type StatsReply struct {
 type KindStats struct{ Live, LiveTokens, Superseded, Retracted, Expired int64 }
 
 // AuditStats counts audit rows: all of them, and those that were denied or ended in an error.
+// A call for a memory that is missing or invisible is in Total only.
 type AuditStats struct{ Total, Denied, Failed int64 }
 
 // Stats returns counts over exactly what the caller sees: nothing outside of it changes them.

@@ -60,9 +60,13 @@ var (
 
 func newWorld(t *testing.T, paths []string, opts ...kernel.Option) *world {
 	t.Helper()
+	return fillWorld(t, kerneltest.Open(t, opts...), paths)
+}
+
+func fillWorld(t *testing.T, k *kerneltest.Kit, paths []string) *world {
+	t.Helper()
 	w := &world{
-		Kit: kerneltest.Open(t, opts...), paths: paths, members: map[string]kernel.Identity{},
-		old: map[string]kernel.ID{}, current: map[string]kernel.ID{},
+		Kit: k, paths: paths, members: map[string]kernel.Identity{}, old: map[string]kernel.ID{}, current: map[string]kernel.ID{},
 	}
 	ctx := t.Context()
 	for _, path := range paths {

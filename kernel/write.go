@@ -106,7 +106,7 @@ func (k *Kernel) Write(ctx context.Context, who Identity, req WriteRequest) (*Wr
 		}
 		reply := &WriteReply{}
 		if err := k.prepareWrite(ctx, w, &state, reply); err != nil {
-			return nil, err
+			return nil, tellTarget(cur, err, state.TargetHidden)
 		}
 		w.Outcome = func(dec writepath.Decision) ([]byte, audit.Event) { return writeOutcome(cur, w, dec, reply) }
 		return k.commitWrite(ctx, cur, w, &state, reply)
@@ -153,10 +153,7 @@ func (k *Kernel) commitWrite(ctx context.Context, cur *current, w *store.Write, 
 	dec, final, err := writepath.Commit(ctx, w, w.Draft, state)
 	if err != nil {
 		cur.detail = audit.Detail{}
-		if errors.Is(err, mem.ErrNotFound) && final.TargetExists {
-			cur.event.Result = audit.ResultDenied
-		}
-		return reply, err //nolint:wrapcheck // already one of package mem's
+		return reply, tellTarget(cur, err, final.TargetHidden)
 	}
 	if dec.Action == writepath.Replay {
 		if err := json.Unmarshal(final.Receipt, reply); err != nil {
@@ -169,6 +166,15 @@ func (k *Kernel) commitWrite(ctx context.Context, cur *current, w *store.Write, 
 	}
 	cur.recorded = true
 	return reply, nil
+}
+
+// tellTarget makes the audit row, and nothing else, tell whether a memory to replace that was
+// not found is missing or invisible.
+func tellTarget(cur *current, err error, hidden bool) error {
+	if errors.Is(err, mem.ErrNotFound) {
+		return notFound(cur, hidden)
+	}
+	return err
 }
 
 // writeOutcome fills in the reply for a decision and encodes it. It may run several times.

@@ -154,7 +154,8 @@ func (q *Queries) AuditAppendMany(ctx context.Context, arg AuditAppendManyParams
 }
 
 const auditCount = `-- name: AuditCount :one
-SELECT count(*) AS total, count(*) FILTER (WHERE a.result = 'denied') AS denied,
+SELECT count(*) AS total,
+    count(*) FILTER (WHERE a.result = 'denied' AND right(a.detail, length('reason=not_found')) <> 'reason=not_found') AS denied,
     count(*) FILTER (WHERE a.result = 'error') AS failed
 FROM memkernel.audit_log AS a
 WHERE a.tenant = $1 AND a.namespace = $2
@@ -171,6 +172,8 @@ type AuditCountRow struct {
 	Failed int64
 }
 
+// AuditCount counts for everybody, so a target that was denied because it is invisible must
+// count like one that is missing.
 func (q *Queries) AuditCount(ctx context.Context, arg AuditCountParams) (AuditCountRow, error) {
 	row := q.db.QueryRow(ctx, auditCount, arg.Tenant, arg.Namespace)
 	var i AuditCountRow

@@ -32,25 +32,6 @@ func (q *Queries) MemoryDuplicate(ctx context.Context, arg MemoryDuplicateParams
 	return id, err
 }
 
-const memoryExists = `-- name: MemoryExists :one
-SELECT EXISTS (SELECT 1 FROM memkernel.memory_objects AS m WHERE m.tenant = $1 AND m.id = $2)
-`
-
-type MemoryExistsParams struct {
-	Tenant string
-	ID     uuid.UUID
-}
-
-// MemoryExists tells the audit log, and nobody else, whether an id that was not found exists.
-// It has no namespace predicate for that reason.
-// @sqlc-vet-disable namespace-predicate
-func (q *Queries) MemoryExists(ctx context.Context, arg MemoryExistsParams) (bool, error) {
-	row := q.db.QueryRow(ctx, memoryExists, arg.Tenant, arg.ID)
-	var exists bool
-	err := row.Scan(&exists)
-	return exists, err
-}
-
 const memoryGet = `-- name: MemoryGet :many
 SELECT m.id, m.namespace, m.kind, m.text, m.event_time, m.event_end, m.assertion_time, m.t_valid_from, m.t_valid_to,
     m.end_reason, m.end_note, m.supersedes, m.status, m.provenance, m.source, m.actor, m.agent_id, m.tokens
@@ -209,6 +190,26 @@ func (q *Queries) MemoryGetAsOf(ctx context.Context, arg MemoryGetAsOfParams) ([
 		return nil, err
 	}
 	return items, nil
+}
+
+const memoryHidden = `-- name: MemoryHidden :one
+SELECT EXISTS (SELECT 1 FROM memkernel.memory_objects AS m
+    WHERE m.tenant = $1 AND m.id = $2 AND NOT m.namespace = ANY($3::text[]))
+`
+
+type MemoryHiddenParams struct {
+	Tenant     string
+	ID         uuid.UUID
+	Namespaces []string
+}
+
+// MemoryHidden tells the audit log, and nobody else, whether an id that was not found exists
+// in the tenant, where the caller does not see it.
+func (q *Queries) MemoryHidden(ctx context.Context, arg MemoryHiddenParams) (bool, error) {
+	row := q.db.QueryRow(ctx, memoryHidden, arg.Tenant, arg.ID, arg.Namespaces)
+	var exists bool
+	err := row.Scan(&exists)
+	return exists, err
 }
 
 const memoryHistory = `-- name: MemoryHistory :many

@@ -52,17 +52,31 @@ const policyLatest = `-- name: PolicyLatest :one
 SELECT p.tenant, p.namespace, p.version, p.document, p.created_at, p.actor, p.key_id
 FROM memkernel.policies AS p
 WHERE p.tenant = $1 AND p.namespace = $2
+    AND (p.namespace = ANY($3::text[])
+        OR p.namespace = $4 OR (p.namespace >= $5 AND p.namespace < $6))
 ORDER BY p.version DESC
 LIMIT 1
 `
 
 type PolicyLatestParams struct {
-	Tenant    string
-	Namespace string
+	Tenant      string
+	Namespace   string
+	Namespaces  []string
+	Subtree     string
+	SubtreeFrom string
+	SubtreeTo   string
 }
 
+// PolicyLatest finds nothing unless the namespace is one of those given or in the subtree.
 func (q *Queries) PolicyLatest(ctx context.Context, arg PolicyLatestParams) (Policy, error) {
-	row := q.db.QueryRow(ctx, policyLatest, arg.Tenant, arg.Namespace)
+	row := q.db.QueryRow(ctx, policyLatest,
+		arg.Tenant,
+		arg.Namespace,
+		arg.Namespaces,
+		arg.Subtree,
+		arg.SubtreeFrom,
+		arg.SubtreeTo,
+	)
 	var i Policy
 	err := row.Scan(
 		&i.Tenant,

@@ -20,9 +20,9 @@ type State struct {
 	Duplicate mem.ID
 	// Target is the memory named by Supersedes, nil if none was named or it is not visible.
 	Target *Target
-	// TargetExists reports that the tenant has the named memory, visible or not: for the
-	// audit log only.
-	TargetExists bool
+	// TargetHidden reports that the tenant has the named memory where it is not visible: for
+	// the audit log only.
+	TargetHidden bool
 	// Receipt is the encoded outcome of an earlier write with the same idempotency key.
 	Receipt []byte
 	// ForeignReceipt reports that the idempotency key belongs to another request.

@@ -36,7 +36,7 @@ func TestDecide(t *testing.T) {
 		{"replace the current one", first, writepath.State{Target: own(first)}, writepath.Decision{Action: writepath.Supersede, Memory: first}, nil},
 		{"replace the head of its chain", first, writepath.State{Target: own(second)}, writepath.Decision{Action: writepath.Supersede, Memory: second}, nil},
 		{"missing or invisible", first, writepath.State{}, writepath.Decision{}, mem.ErrNotFound},
-		{"missing or invisible, and told so only to the log", first, writepath.State{TargetExists: true}, writepath.Decision{}, mem.ErrNotFound},
+		{"missing or invisible, and told so only to the log", first, writepath.State{TargetHidden: true}, writepath.Decision{}, mem.ErrNotFound},
 		{"missing beats duplicate", first, writepath.State{Duplicate: second}, writepath.Decision{}, mem.ErrNotFound},
 		{"an ancestor's", first, writepath.State{Target: &writepath.Target{Head: first}}, writepath.Decision{}, mem.ErrForbidden},
 		{

@@ -165,10 +165,15 @@ func (s *Store) SetSuspended(ctx context.Context, tenant string, suspended bool,
 	})
 }
 
-// LatestPolicy returns the newest version of a namespace's own policy, mem.ErrNotFound if it
-// has none.
-func (s *Store) LatestPolicy(ctx context.Context, ns acl.Namespace) (*mem.PolicyVersion, error) {
-	r, err := queries.New(s.conn()).PolicyLatest(ctx, queries.PolicyLatestParams{Tenant: ns.Tenant(), Namespace: ns.String()})
+// LatestPolicy returns the newest version of a namespace's own policy. It answers
+// mem.ErrNotFound, after the same statement, if the namespace has none and if it is neither
+// in scope nor in the subtree that the caller manages, the zero Namespace for none.
+func (s *Store) LatestPolicy(ctx context.Context, scope acl.Scope, managed, ns acl.Namespace) (*mem.PolicyVersion, error) {
+	exact, from, to := managed.Range()
+	r, err := queries.New(s.conn()).PolicyLatest(ctx, queries.PolicyLatestParams{
+		Tenant: scope.Tenant(), Namespace: ns.String(), Namespaces: scope.Namespaces(),
+		Subtree: exact, SubtreeFrom: from, SubtreeTo: to,
+	})
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil, mem.ErrNotFound
 	}
@@ -209,7 +214,7 @@ func (s *Store) PutPolicy(ctx context.Context, v *mem.PolicyVersion, prior int, 
 }
 
 // RetractTarget returns the step that looks at a memory to retract.
-func (s *Store) RetractTarget(scope acl.Scope, own acl.Namespace, id mem.ID, out *writepath.State, exist *bool) []queries.Step {
+func (s *Store) RetractTarget(scope acl.Scope, own acl.Namespace, id mem.ID, out *writepath.State) []queries.Step {
 	look := func(ctx context.Context, q *queries.Queries) error {
 		t, err := q.MemoryTarget(ctx, queries.MemoryTargetParams{Tenant: scope.Tenant(), ID: uuid.UUID(id), Namespaces: scope.Namespaces()})
 		if err != nil {
@@ -220,7 +225,7 @@ func (s *Store) RetractTarget(scope acl.Scope, own acl.Namespace, id mem.ID, out
 		}
 		return nil
 	}
-	return []queries.Step{look, exists(scope.Tenant(), id, exist)}
+	return []queries.Step{look, hidden(scope, id, &out.TargetHidden)}
 }
 
 // Retract closes a current memory of the caller's own namespace as wrong, with the audit row.

@@ -17,8 +17,8 @@ import (
 type Found struct {
 	// Memory is nil if the id is missing or invisible.
 	Memory *mem.Memory
-	// Exists reports that the tenant has the id, visible or not: for the audit log only.
-	Exists bool
+	// Hidden reports that the tenant has the id where it is invisible: for the audit log only.
+	Hidden bool
 }
 
 // Find returns the steps that look for one memory by id, ended or not, or with a non-zero
@@ -49,12 +49,14 @@ func (s *Store) Find(scope acl.Scope, id mem.ID, asOf time.Time, out *Found) []q
 			return err //nolint:wrapcheck // run maps it
 		}
 	}
-	return []queries.Step{get, exists(scope.Tenant(), id, &out.Exists)}
+	return []queries.Step{get, hidden(scope, id, &out.Hidden)}
 }
 
-func exists(tenant string, id mem.ID, out *bool) queries.Step {
+func hidden(scope acl.Scope, id mem.ID, out *bool) queries.Step {
 	return func(ctx context.Context, q *queries.Queries) error {
-		ok, err := q.MemoryExists(ctx, queries.MemoryExistsParams{Tenant: tenant, ID: uuid.UUID(id)})
+		ok, err := q.MemoryHidden(ctx, queries.MemoryHiddenParams{
+			Tenant: scope.Tenant(), ID: uuid.UUID(id), Namespaces: scope.Namespaces(),
+		})
 		if err == nil {
 			*out = ok
 		}
@@ -65,8 +67,8 @@ func exists(tenant string, id mem.ID, out *bool) queries.Step {
 // Page is a part of a chain, newest first.
 type Page struct {
 	Memories []mem.Memory
-	// Exists reports that the tenant has the id, visible or not: for the audit log only.
-	Exists bool
+	// Hidden reports that the tenant has the id where it is invisible: for the audit log only.
+	Hidden bool
 }
 
 // History returns the steps that read the chain of a visible memory, newest first: at most
@@ -89,7 +91,7 @@ func (s *Store) History(scope acl.Scope, id mem.ID, beforeTime time.Time, before
 		}
 		return err //nolint:wrapcheck // run maps it
 	}
-	return []queries.Step{list, exists(scope.Tenant(), id, &out.Exists)}
+	return []queries.Step{list, hidden(scope, id, &out.Hidden)}
 }
 
 // farFuture is later than every time that can be stored by the kernel.

@@ -68,7 +68,7 @@ func (w *Write) Probe(st *writepath.State) []queries.Step {
 		steps = append(steps, w.probeReceipt(st))
 	}
 	if !w.Draft.Supersedes.IsZero() {
-		steps = append(steps, w.probeTarget(st), exists(tenant, w.Draft.Supersedes, &st.TargetExists))
+		steps = append(steps, w.probeTarget(st), hidden(w.Who.Scope(), w.Draft.Supersedes, &st.TargetHidden))
 	}
 	return steps
 }

@@ -46,8 +46,11 @@ WHERE a.tenant = @tenant
 ORDER BY a.seq DESC
 LIMIT @max_rows;
 
+-- AuditCount counts for everybody, so a target that was denied because it is invisible must
+-- count like one that is missing.
 -- name: AuditCount :one
-SELECT count(*) AS total, count(*) FILTER (WHERE a.result = 'denied') AS denied,
+SELECT count(*) AS total,
+    count(*) FILTER (WHERE a.result = 'denied' AND right(a.detail, length('reason=not_found')) <> 'reason=not_found') AS denied,
     count(*) FILTER (WHERE a.result = 'error') AS failed
 FROM memkernel.audit_log AS a
 WHERE a.tenant = @tenant AND a.namespace = @namespace;

@@ -64,11 +64,11 @@ LEFT JOIN memkernel.memory_objects AS h ON h.tenant = m.tenant AND h.namespace =
         WHERE x.tenant = m.tenant AND x.namespace = m.namespace AND x.chain = coalesce(m.chain, m.id) AND x.t_valid_to IS NULL) END
 WHERE m.tenant = @tenant AND m.id = @id AND m.namespace = ANY(@namespaces::text[]);
 
--- MemoryExists tells the audit log, and nobody else, whether an id that was not found exists.
--- It has no namespace predicate for that reason.
--- name: MemoryExists :one
--- @sqlc-vet-disable namespace-predicate
-SELECT EXISTS (SELECT 1 FROM memkernel.memory_objects AS m WHERE m.tenant = @tenant AND m.id = @id);
+-- MemoryHidden tells the audit log, and nobody else, whether an id that was not found exists
+-- in the tenant, where the caller does not see it.
+-- name: MemoryHidden :one
+SELECT EXISTS (SELECT 1 FROM memkernel.memory_objects AS m
+    WHERE m.tenant = @tenant AND m.id = @id AND NOT m.namespace = ANY(@namespaces::text[]));
 
 -- MemoryGet reads one visible memory, ended or not. With as_of, the version of its chain
 -- that was believed at that time.
