@@ -82,7 +82,11 @@ func (r *replayer) Exec(context.Context, string, ...any) (pgconn.CommandTag, err
 }
 
 func (r *replayer) Query(context.Context, string, ...any) (pgx.Rows, error) {
-	return r.results.Query()
+	rows, err := r.results.Query()
+	if err != nil {
+		return nil, err //nolint:wrapcheck // as the generated code expects
+	}
+	return newQuickRows(rows), nil
 }
 
 func (r *replayer) QueryRow(context.Context, string, ...any) pgx.Row { return r.results.QueryRow() }

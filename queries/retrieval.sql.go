@@ -414,22 +414,26 @@ func (q *Queries) VectorInsert(ctx context.Context, arg VectorInsertParams) erro
 }
 
 const vectorNearest = `-- name: VectorNearest :many
-SELECT v.id, v.tokens, (v.embedding <#> (SELECT (($1::real[])::vector)))::double precision AS distance
-FROM memkernel.memory_vectors AS v
-WHERE v.tenant = $2
-    AND v.ns = ANY((SELECT array_agg(n.id) FROM memkernel.namespaces AS n
-        WHERE n.tenant = $2 AND n.path = ANY($3::text[]))::integer[])
-    AND v.model = $4 AND v.live AND v.dim <= 500
-ORDER BY distance, v.id
-LIMIT $5
+SELECT near.id, near.tokens, near.distance::double precision AS distance
+FROM memkernel.namespaces AS n
+CROSS JOIN LATERAL (
+    SELECT v.id, v.tokens, (v.embedding <#> (SELECT (($1::real[])::vector))) AS distance
+    FROM memkernel.memory_vectors AS v
+    WHERE v.tenant = n.tenant AND v.ns = n.id AND v.model = $2 AND v.live AND v.dim <= 500
+    ORDER BY distance, v.id
+    LIMIT $3
+) AS near
+WHERE n.tenant = $4 AND n.path = ANY($5::text[])
+ORDER BY near.distance, near.id
+LIMIT $3
 `
 
 type VectorNearestParams struct {
 	Embedding  []float32
-	Tenant     string
-	Namespaces []string
 	Model      int32
 	MaxRows    int32
+	Tenant     string
+	Namespaces []string
 }
 
 type VectorNearestRow struct {
@@ -438,14 +442,16 @@ type VectorNearestRow struct {
 	Distance float64
 }
 
-// VectorNearest scans the covering index. the predicate on dim picks it.
+// VectorNearest scans the covering index, which the predicate on dim names. One scan per
+// namespace, because over all of them at once the planner prefers to read the whole table as
+// soon as a good part of it is visible, which is slower.
 func (q *Queries) VectorNearest(ctx context.Context, arg VectorNearestParams) ([]VectorNearestRow, error) {
 	rows, err := q.db.Query(ctx, vectorNearest,
 		arg.Embedding,
-		arg.Tenant,
-		arg.Namespaces,
 		arg.Model,
 		arg.MaxRows,
+		arg.Tenant,
+		arg.Namespaces,
 	)
 	if err != nil {
 		return nil, err
@@ -535,22 +541,26 @@ func (q *Queries) VectorNearestFiltered(ctx context.Context, arg VectorNearestFi
 }
 
 const vectorNearestWide = `-- name: VectorNearestWide :many
-SELECT v.id, v.tokens, (v.embedding <#> (SELECT (($1::real[])::vector)))::double precision AS distance
-FROM memkernel.memory_vectors AS v
-WHERE v.tenant = $2
-    AND v.ns = ANY((SELECT array_agg(n.id) FROM memkernel.namespaces AS n
-        WHERE n.tenant = $2 AND n.path = ANY($3::text[]))::integer[])
-    AND v.model = $4 AND v.live AND v.dim > 500
-ORDER BY distance, v.id
-LIMIT $5
+SELECT near.id, near.tokens, near.distance::double precision AS distance
+FROM memkernel.namespaces AS n
+CROSS JOIN LATERAL (
+    SELECT v.id, v.tokens, (v.embedding <#> (SELECT (($1::real[])::vector))) AS distance
+    FROM memkernel.memory_vectors AS v
+    WHERE v.tenant = n.tenant AND v.ns = n.id AND v.model = $2 AND v.live AND v.dim > 500
+    ORDER BY distance, v.id
+    LIMIT $3
+) AS near
+WHERE n.tenant = $4 AND n.path = ANY($5::text[])
+ORDER BY near.distance, near.id
+LIMIT $3
 `
 
 type VectorNearestWideParams struct {
 	Embedding  []float32
-	Tenant     string
-	Namespaces []string
 	Model      int32
 	MaxRows    int32
+	Tenant     string
+	Namespaces []string
 }
 
 type VectorNearestWideRow struct {
@@ -563,10 +573,10 @@ type VectorNearestWideRow struct {
 func (q *Queries) VectorNearestWide(ctx context.Context, arg VectorNearestWideParams) ([]VectorNearestWideRow, error) {
 	rows, err := q.db.Query(ctx, vectorNearestWide,
 		arg.Embedding,
-		arg.Tenant,
-		arg.Namespaces,
 		arg.Model,
 		arg.MaxRows,
+		arg.Tenant,
+		arg.Namespaces,
 	)
 	if err != nil {
 		return nil, err

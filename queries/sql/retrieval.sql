@@ -46,26 +46,36 @@ WHERE m.tenant = @tenant AND m.namespace = ANY(@namespaces::text[]) AND m.status
         OR coalesce(m.event_end, m.event_time, m.assertion_time) >= sqlc.narg('event_from'))
     AND (sqlc.narg('event_to')::timestamptz IS NULL OR coalesce(m.event_time, m.assertion_time) <= sqlc.narg('event_to'));
 
--- VectorNearest scans the covering index. the predicate on dim picks it.
+-- VectorNearest scans the covering index, which the predicate on dim names. One scan per
+-- namespace, because over all of them at once the planner prefers to read the whole table as
+-- soon as a good part of it is visible, which is slower.
 -- name: VectorNearest :many
-SELECT v.id, v.tokens, (v.embedding <#> (SELECT ((@embedding::real[])::vector)))::double precision AS distance
-FROM memkernel.memory_vectors AS v
-WHERE v.tenant = @tenant
-    AND v.ns = ANY((SELECT array_agg(n.id) FROM memkernel.namespaces AS n
-        WHERE n.tenant = @tenant AND n.path = ANY(@namespaces::text[]))::integer[])
-    AND v.model = @model AND v.live AND v.dim <= 500
-ORDER BY distance, v.id
+SELECT near.id, near.tokens, near.distance::double precision AS distance
+FROM memkernel.namespaces AS n
+CROSS JOIN LATERAL (
+    SELECT v.id, v.tokens, (v.embedding <#> (SELECT ((@embedding::real[])::vector))) AS distance
+    FROM memkernel.memory_vectors AS v
+    WHERE v.tenant = n.tenant AND v.ns = n.id AND v.model = @model AND v.live AND v.dim <= 500
+    ORDER BY distance, v.id
+    LIMIT @max_rows
+) AS near
+WHERE n.tenant = @tenant AND n.path = ANY(@namespaces::text[])
+ORDER BY near.distance, near.id
 LIMIT @max_rows;
 
 -- VectorNearestWide is VectorNearest for vectors that an index tuple cannot hold.
 -- name: VectorNearestWide :many
-SELECT v.id, v.tokens, (v.embedding <#> (SELECT ((@embedding::real[])::vector)))::double precision AS distance
-FROM memkernel.memory_vectors AS v
-WHERE v.tenant = @tenant
-    AND v.ns = ANY((SELECT array_agg(n.id) FROM memkernel.namespaces AS n
-        WHERE n.tenant = @tenant AND n.path = ANY(@namespaces::text[]))::integer[])
-    AND v.model = @model AND v.live AND v.dim > 500
-ORDER BY distance, v.id
+SELECT near.id, near.tokens, near.distance::double precision AS distance
+FROM memkernel.namespaces AS n
+CROSS JOIN LATERAL (
+    SELECT v.id, v.tokens, (v.embedding <#> (SELECT ((@embedding::real[])::vector))) AS distance
+    FROM memkernel.memory_vectors AS v
+    WHERE v.tenant = n.tenant AND v.ns = n.id AND v.model = @model AND v.live AND v.dim > 500
+    ORDER BY distance, v.id
+    LIMIT @max_rows
+) AS near
+WHERE n.tenant = @tenant AND n.path = ANY(@namespaces::text[])
+ORDER BY near.distance, near.id
 LIMIT @max_rows;
 
 -- name: VectorNearestFiltered :many

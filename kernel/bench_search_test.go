@@ -1,0 +1,118 @@
+package kernel_test
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/memkernel/memkernel/kernel"
+	"github.com/memkernel/memkernel/kernel/kerneltest"
+	"github.com/memkernel/memkernel/kernel/model/hashing"
+)
+
+// BenchmarkSearch compares a whole Search, both arms, ranking, re-reading and audit commit,
+// with the exact pgvector query over a plain table alone.
+func BenchmarkSearch(b *testing.B) {
+	for _, size := range []struct {
+		name                             string
+		perVisible, perInvisible, others int
+	}{
+		{"600of10000", 200, 200, 47},
+		{"6000of10000", 2000, 200, 20},
+		{"6000of100000", 2000, 2000, 47},
+	} {
+		b.Run(size.name, func(b *testing.B) { benchSearch(b, size.perVisible, size.perInvisible, size.others) })
+	}
+}
+
+func benchSearch(b *testing.B, perVisible, perInvisible, others int) {
+	b.Helper()
+	k := benchKit(b)
+	ctx := b.Context()
+	c := newCorpus()
+	who := k.Key("acme/eng/platform", kernel.RoleMember)
+	for _, ns := range []string{"acme", "acme/eng", "acme/eng/platform"} {
+		fill(b, k, c, k.Key(ns, kernel.RoleMember), perVisible)
+	}
+	for i := range others {
+		fill(b, k, c, k.Key(fmt.Sprintf("acme/other%d", i), kernel.RoleMember), perInvisible)
+	}
+	for _, sql := range []string{
+		`CREATE TABLE plain (id uuid PRIMARY KEY, namespace text NOT NULL, embedding vector(384) NOT NULL)`,
+		`INSERT INTO plain SELECT m.id, m.namespace, v.embedding FROM memkernel.memory_objects m JOIN memkernel.memory_vectors v USING (tenant, id)`,
+		`CREATE INDEX ON plain (namespace)`,
+	} {
+		_, err := k.Pool.Exec(ctx, sql)
+		require.NoError(b, err)
+	}
+	settleTables(b, k.Pool)
+	embedder := hashing.New()
+	visible := []string{"acme", "acme/eng", "acme/eng/platform"}
+	var p pair
+	for b.Loop() {
+		query := c.sentence(8)
+		vectors, err := embedder.Embed(ctx, []string{query})
+		require.NoError(b, err)
+		literal := vectorLiteral(vectors[0])
+		p.run(func() {
+			rows, err := k.Pool.Query(ctx, `SELECT id, embedding <=> $2::vector AS distance FROM plain
+				WHERE namespace = ANY($1) ORDER BY distance LIMIT 10`, visible, literal)
+			require.NoError(b, err)
+			for rows.Next() {
+			}
+			require.NoError(b, rows.Err())
+		}, func() {
+			reply, err := k.Search(ctx, who, kernel.SearchRequest{Query: query})
+			require.NoError(b, err)
+			require.Len(b, reply.Items, 10)
+		})
+	}
+	p.report(b)
+}
+
+func vectorLiteral(v []float32) string {
+	out := make([]byte, 0, 16*len(v))
+	for i, x := range v {
+		out = fmt.Appendf(out, "%c%g", "[,"[min(i, 1)], x)
+	}
+	return string(append(out, ']'))
+}
+
+// BenchmarkReadCrowd compares 64 callers at once whose audit rows share commits with 64 whose
+// calls commit one by one.
+func BenchmarkReadCrowd(b *testing.B) {
+	const callers = 64
+	k := benchKit(b)
+	single := kerneltest.OpenOn(b, k.Pool, kernel.WithClock(time.Now), kernel.WithLimits(kernel.Limits{AuditGroup: 1}))
+	who := k.Key("acme/eng/platform", kernel.RoleMember)
+	fill(b, k, newCorpus(), who, 2_000)
+	settleTables(b, k.Pool)
+	ids := memoryIDs(b, k.Pool)
+	var p pair
+	for b.Loop() {
+		crowd := func(k *kerneltest.Kit) {
+			var wg sync.WaitGroup
+			for g := range callers {
+				wg.Go(func() {
+					for i := range 50 {
+						_, err := k.Read(b.Context(), who, kernel.ReadRequest{ID: ids[(g*50+i)%len(ids)]})
+						if err != nil {
+							b.Error(err)
+							return
+						}
+					}
+				})
+			}
+			wg.Wait()
+		}
+		p.run(func() { crowd(single) }, func() { crowd(k) })
+	}
+	raw, ours := median(p.raw), median(p.ours)
+	b.ReportMetric(0, "ns/op")
+	b.ReportMetric(callers*50/raw.Seconds(), "single-reads/s")
+	b.ReportMetric(callers*50/ours.Seconds(), "group-reads/s")
+	b.ReportMetric(float64(raw)/float64(ours), "speedup")
+}
