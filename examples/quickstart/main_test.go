@@ -107,6 +107,17 @@ func TestConversation(t *testing.T) {
 			require.LessOrEqual(t, utf8.RuneCountInString(line), 115, line)
 		}
 	})
+	t.Run("the README quotes it", func(t *testing.T) {
+		t.Parallel()
+		readme, err := os.ReadFile("../../README.md")
+		require.NoError(t, err)
+		_, quote, _ := strings.Cut(string(readme), "```text\n")
+		quote, _, found := strings.Cut(quote, "\n```")
+		require.True(t, found)
+		for line := range strings.SplitSeq(quote, "\n") {
+			require.Contains(t, report, line+"\n")
+		}
+	})
 	t.Run("the count of audit rows is the log's", func(t *testing.T) {
 		t.Parallel()
 		// The report's own search of the log comes after what it found.
