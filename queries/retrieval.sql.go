@@ -320,25 +320,27 @@ func (q *Queries) RecentList(ctx context.Context, arg RecentListParams) ([]Recen
 
 const termCloseMany = `-- name: TermCloseMany :exec
 UPDATE memkernel.memory_terms AS t SET live = false
-FROM memkernel.memory_objects AS m
-WHERE m.tenant = $1 AND m.id = $2 AND m.namespace = $3
-    AND t.tenant = m.tenant AND t.ns = $4 AND t.term = ANY(m.terms) AND t.live AND t.id = m.id
+FROM (
+    SELECT unnest(m.terms) AS term FROM memkernel.memory_objects AS m
+    WHERE m.tenant = $1 AND m.id = $3 AND m.namespace = $4
+) AS own
+WHERE t.tenant = $1 AND t.ns = $2 AND t.term = own.term AND t.live AND t.id = $3
 `
 
 type TermCloseManyParams struct {
 	Tenant    string
+	Ns        int32
 	ID        uuid.UUID
 	Namespace string
-	Ns        int32
 }
 
 // TermCloseMany takes a row's postings out of the live set.
 func (q *Queries) TermCloseMany(ctx context.Context, arg TermCloseManyParams) error {
 	_, err := q.db.Exec(ctx, termCloseMany,
 		arg.Tenant,
+		arg.Ns,
 		arg.ID,
 		arg.Namespace,
-		arg.Ns,
 	)
 	return err
 }

@@ -10,15 +10,22 @@ import (
 )
 
 const vectorExtension = `-- name: VectorExtension :one
-SELECT coalesce((SELECT e.extversion FROM pg_catalog.pg_extension AS e WHERE e.extname = 'vector'), '')::text
+SELECT coalesce((SELECT e.extversion FROM pg_catalog.pg_extension AS e WHERE e.extname = 'vector'), '')::text AS version,
+    (to_regtype('vector') IS NOT NULL)::boolean AS visible
 `
 
-// VectorExtension returns the installed version of pgvector, or an empty text.
-func (q *Queries) VectorExtension(ctx context.Context) (string, error) {
+type VectorExtensionRow struct {
+	Version string
+	Visible bool
+}
+
+// VectorExtension returns the installed version of pgvector, or an empty text, and whether
+// its type is found under this connection's search path.
+func (q *Queries) VectorExtension(ctx context.Context) (VectorExtensionRow, error) {
 	row := q.db.QueryRow(ctx, vectorExtension)
-	var column_1 string
-	err := row.Scan(&column_1)
-	return column_1, err
+	var i VectorExtensionRow
+	err := row.Scan(&i.Version, &i.Visible)
+	return i, err
 }
 
 const writeLock = `-- name: WriteLock :one

@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/memkernel/memkernel/kernel/mem"
 	"github.com/memkernel/memkernel/kernel/model"
 	"github.com/memkernel/memkernel/queries"
 )
@@ -91,9 +92,12 @@ func (s *Store) Ping(ctx context.Context) (pgvector string, registered []model.I
 		return "", nil, fmt.Errorf("schema: %w", err)
 	}
 	q := queries.New(s.conn())
-	pgvector, err = q.VectorExtension(ctx)
+	extension, err := q.VectorExtension(ctx)
 	if err != nil {
 		return "", nil, mapErr(err)
+	}
+	if extension.Version != "" && !extension.Visible {
+		return "", nil, fmt.Errorf("%w: the schema of extension vector is not on the search path", mem.ErrUnavailable)
 	}
 	rows, err := q.EmbeddingModelList(ctx)
 	if err != nil {
@@ -102,5 +106,5 @@ func (s *Store) Ping(ctx context.Context) (pgvector string, registered []model.I
 	for _, r := range rows {
 		registered = append(registered, model.Info{Name: r.Name, Revision: r.Revision, Dim: int(r.Dim)})
 	}
-	return pgvector, registered, nil
+	return extension.Version, registered, nil
 }

@@ -1,5 +1,7 @@
 CREATE SCHEMA IF NOT EXISTS memkernel;
-CREATE EXTENSION IF NOT EXISTS vector;
+-- Named, because a role called memkernel would otherwise get the extension in its own schema,
+-- where no other role finds the type.
+CREATE EXTENSION IF NOT EXISTS vector SCHEMA public;
 
 -- Names compare byte by byte: collation "C" keeps two different paths from being
 -- equal and lets a subtree be a half-open range.

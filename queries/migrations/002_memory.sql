@@ -107,7 +107,8 @@ CREATE INDEX memory_objects_namespace ON memkernel.memory_objects (tenant, names
 
 -- The narrow retrieval tables: index-only scans over the visible set. live is false once
 -- the row has ended or is not active. No foreign keys: they are written and erased with
--- their row, and a check per posting would cost more than the posting.
+-- their row, and a check per posting would cost more than the posting. Vacuum keeps the scans
+-- index-only, and early statistics keep a young database's plans good.
 CREATE TABLE memkernel.memory_terms (
     tenant text COLLATE "C" NOT NULL,
     ns integer NOT NULL,
@@ -117,7 +118,8 @@ CREATE TABLE memkernel.memory_terms (
     tf smallint NOT NULL,
     length integer NOT NULL,
     tokens integer NOT NULL
-) WITH (autovacuum_vacuum_insert_scale_factor = 0.02, autovacuum_vacuum_insert_threshold = 2000);
+) WITH (autovacuum_vacuum_insert_scale_factor = 0.02, autovacuum_vacuum_insert_threshold = 2000,
+    autovacuum_analyze_scale_factor = 0.05, autovacuum_analyze_threshold = 500);
 CREATE UNIQUE INDEX memory_terms_posting ON memkernel.memory_terms (tenant, ns, term, live, id)
     INCLUDE (tf, length, tokens);
 
@@ -131,7 +133,8 @@ CREATE TABLE memkernel.memory_vectors (
     dim integer NOT NULL,
     embedding vector NOT NULL CHECK (vector_dims(embedding) = dim),
     PRIMARY KEY (tenant, id, model)
-) WITH (autovacuum_vacuum_insert_scale_factor = 0.02, autovacuum_vacuum_insert_threshold = 1000);
+) WITH (autovacuum_vacuum_insert_scale_factor = 0.02, autovacuum_vacuum_insert_threshold = 1000,
+    autovacuum_analyze_scale_factor = 0.05, autovacuum_analyze_threshold = 100);
 -- Uncompressed and in the row: a TOASTed vector makes exact search three times slower.
 ALTER TABLE memkernel.memory_vectors ALTER COLUMN embedding SET STORAGE PLAIN;
 -- An index tuple must stay under a third of a page; larger vectors are read from the heap.

@@ -120,9 +120,11 @@ SELECT @tenant, @ns, unnest(@terms::bigint[]), true, @id, unnest(@tfs::smallint[
 -- TermCloseMany takes a row's postings out of the live set.
 -- name: TermCloseMany :exec
 UPDATE memkernel.memory_terms AS t SET live = false
-FROM memkernel.memory_objects AS m
-WHERE m.tenant = @tenant AND m.id = @id AND m.namespace = @namespace
-    AND t.tenant = m.tenant AND t.ns = @ns AND t.term = ANY(m.terms) AND t.live AND t.id = m.id;
+FROM (
+    SELECT unnest(m.terms) AS term FROM memkernel.memory_objects AS m
+    WHERE m.tenant = @tenant AND m.id = @id AND m.namespace = @namespace
+) AS own
+WHERE t.tenant = @tenant AND t.ns = @ns AND t.term = own.term AND t.live AND t.id = @id;
 
 -- name: VectorInsert :exec
 INSERT INTO memkernel.memory_vectors (tenant, id, model, ns, live, tokens, dim, embedding)
