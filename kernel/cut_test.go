@@ -70,9 +70,9 @@ func (b *cutBench) cutEverywhere(t *testing.T, next func(t *testing.T, n int) at
 		require.Equal(t, err == nil, rows[0].Result == "ok", rows[0].Detail)
 		return seen
 	}
-	seen := try(func() { b.wire.Arm(0, 0) })
-	for n := 1; n <= len(seen); n++ {
-		seen = try(func() { b.wire.Arm(n, pgtest.CutBefore) })
+	whole := try(func() { b.wire.Arm(0, 0) })
+	for n := 1; n <= len(whole); n++ {
+		seen := try(func() { b.wire.Arm(n, pgtest.CutBefore) })
 		if n <= len(seen) && (seen[n-1] == 'S' || seen[n-1] == 'Q') {
 			try(func() { b.wire.Arm(n, pgtest.CutUnanswered) })
 			try(func() { b.wire.Arm(n, pgtest.CutAnswered) })

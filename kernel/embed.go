@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"github.com/memkernel/memkernel/kernel/mem"
+	"github.com/memkernel/memkernel/kernel/model"
 )
 
 // Brownout names a part that was down while a call was served without it. A degraded answer
@@ -28,7 +29,7 @@ func (k *Kernel) embed(ctx context.Context, text string) ([]float32, error) {
 	limited, cancel := context.WithTimeout(ctx, k.limits.ModelTimeout)
 	defer cancel()
 	begun := k.now()
-	vectors, err := k.askModel(limited, text)
+	vectors, err := k.askModel(limited, &info, text)
 	modelInfo := ModelInfo{Model: info.Name, Texts: 1, Err: err, Duration: k.now().Sub(begun)}
 	runHooks(ctx, k, func(h ModelHook) { h.ModelCall(ctx, modelInfo) })
 	switch {
@@ -42,7 +43,27 @@ func (k *Kernel) embed(ctx context.Context, text string) ([]float32, error) {
 	return unit(vectors[0])
 }
 
-func (k *Kernel) askModel(ctx context.Context, text string) (vectors [][]float32, err error) {
+// askModel asks a remote model on a goroutine of its own, so that one that hangs, whatever
+// its context says, does not take the caller with it. A model in the process cannot hang.
+func (k *Kernel) askModel(ctx context.Context, info *model.Info, text string) ([][]float32, error) {
+	if info.InProcess {
+		return k.callModel(ctx, text)
+	}
+	type answer struct {
+		vectors [][]float32
+		err     error
+	}
+	a, err := aside(ctx, k.stuck, "model "+info.Name, func() (a answer) {
+		a.vectors, a.err = k.callModel(ctx, text)
+		return a
+	})
+	if err != nil {
+		return nil, err
+	}
+	return a.vectors, a.err
+}
+
+func (k *Kernel) callModel(ctx context.Context, text string) (vectors [][]float32, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			k.logPanic(ctx, "embedder panicked", r)

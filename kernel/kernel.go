@@ -28,7 +28,7 @@ type Kernel struct {
 	store         *store.Store
 	embedder      model.Embedder
 	drivers       *driver.Registry
-	stuck         *stuckPlans
+	stuck         *stuckCalls
 	authenticator Authenticator
 	failures      *failureLog
 	limiter       *limiter
@@ -79,7 +79,7 @@ func Open(db *pgxpool.Pool, opts ...Option) (*Kernel, error) {
 	}
 	return &Kernel{
 		store:    store.New(db, info, store.AppendOptions{MaxGroup: cfg.limits.AuditGroup, Timeout: cfg.limits.AuditTimeout}),
-		embedder: cfg.embedder, drivers: registry, stuck: &stuckPlans{}, authenticator: cfg.authenticator,
+		embedder: cfg.embedder, drivers: registry, stuck: &stuckCalls{}, authenticator: cfg.authenticator,
 		failures: &failureLog{}, limiter: newLimiter(cfg.limits.MaxCallers), logger: cfg.logger, hooks: cfg.hooks,
 		now: cfg.now, limits: cfg.limits, release: &releaser{},
 	}, nil

@@ -8,20 +8,14 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"sync"
 
 	"github.com/memkernel/memkernel/driver"
 	"github.com/memkernel/memkernel/internal/store"
 	"github.com/memkernel/memkernel/kernel/mem"
 )
 
-const (
-	// maxPlanItems is how much of a plan is looked at; the rest is not worth the time.
-	maxPlanItems = 10_000
-	// maxStuck is how many plans of one driver may run on after they were given up, before
-	// the driver is not asked any more: a goroutine cannot be killed, only not started.
-	maxStuck = 16
-)
+// maxPlanItems is how much of a plan is looked at; the rest is not worth the time.
+const maxPlanItems = 10_000
 
 // planError is a driver's failure; the search goes on without it.
 type planError struct {
@@ -30,27 +24,6 @@ type planError struct {
 }
 
 func (e *planError) Error() string { return "driver failed: " + e.reason }
-
-// stuckPlans counts plans that were given up and still run, per driver.
-type stuckPlans struct {
-	mu      sync.Mutex
-	running map[string]int
-}
-
-func (s *stuckPlans) add(name string, n int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.running == nil {
-		s.running = map[string]int{}
-	}
-	s.running[name] += n
-}
-
-func (s *stuckPlans) full(name string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.running[name] >= maxStuck
-}
 
 type planResult struct {
 	plan driver.Plan
@@ -64,12 +37,10 @@ func (s *search) plan(ctx context.Context, name string, view *store.View) ([]dri
 	if !ok {
 		return nil, &planError{reason: "unregistered"}
 	}
-	if s.k.stuck.full(name) {
-		return nil, &planError{reason: "busy"}
-	}
 	begun := s.k.now()
 	result, err := s.ask(ctx, d, view)
 	ranked, violations := sift(result.plan.Items, view, s.query.K)
+	s.violations += violations
 	if err == nil && len(ranked) == 0 && violations > 0 {
 		err = &planError{reason: "violation"}
 	}
@@ -84,30 +55,20 @@ func (s *search) ask(ctx context.Context, d driver.Driver, view *store.View) (pl
 	ctx, cancel := context.WithTimeout(ctx, s.k.limits.DriverTimeout)
 	defer cancel()
 	name := d.Name()
-	answer := make(chan planResult, 1)
-	s.k.stuck.add(name, 1)
-	go func() {
-		defer s.k.stuck.add(name, -1)
-		answer <- s.call(ctx, d, view)
-	}()
-	select {
-	case r := <-answer:
-		view.Close()
-		if r.err == nil {
-			return r, nil
-		}
-		var failed *planError
-		if errors.As(r.err, &failed) {
-			return planResult{}, r.err
-		}
-		reason := "error"
-		if ctx.Err() != nil {
-			reason = "timeout"
-		}
-		return planResult{}, &planError{reason: reason, cause: r.err}
-	case <-ctx.Done():
-		view.Close()
+	r, err := aside(ctx, s.k.stuck, "driver "+name, func() planResult { return s.call(ctx, d, view) })
+	view.Close()
+	var failed *planError
+	switch {
+	case errors.Is(err, errStuck):
+		return planResult{}, &planError{reason: "busy", cause: fmt.Errorf("%w: driver %s is stuck", mem.ErrUnavailable, name)}
+	case err == nil && r.err == nil:
+		return r, nil
+	case errors.As(r.err, &failed):
+		return planResult{}, r.err
+	case ctx.Err() != nil:
 		return planResult{}, &planError{reason: "timeout", cause: fmt.Errorf("%w: driver %s did not answer in time", mem.ErrUnavailable, name)}
+	default:
+		return planResult{}, &planError{reason: "error", cause: r.err}
 	}
 }
 

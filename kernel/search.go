@@ -56,6 +56,8 @@ type SearchReply struct {
 	Lexical, Vector Arm
 	// OverBudget counts results left out because of TokenBudget.
 	OverBudget int
+	// Violations counts what was left out because the driver had not been shown it.
+	Violations int
 }
 
 // SearchItem is one result.
@@ -133,6 +135,8 @@ type search struct {
 	view   *store.View
 	cancel context.CancelFunc
 	ahead  *store.Prefetch
+	// violations counts proposals of rows that the driver had not been shown.
+	violations int
 }
 
 // Search ranks the memories that the caller sees and returns the best. The ranking is a
@@ -234,6 +238,7 @@ func (s *search) run(ctx context.Context, cur *current) (*SearchReply, error) {
 	for i := range reply.Items {
 		cur.served = append(cur.served, reply.Items[i].Memory.ID)
 	}
+	reply.Violations = s.violations
 	describeSearch(cur, reply)
 	return reply, nil
 }
@@ -333,6 +338,9 @@ func describeSearch(cur *current, reply *SearchReply) {
 	cur.detail.Int("returned", int64(len(reply.Items))).Int("tokens", int64(reply.Tokens)).Str("driver", reply.Driver)
 	for _, f := range reply.Fallbacks {
 		cur.detail.Str("driver_fallback", f.Driver+"->"+baseline.Name).Str("fallback_reason", f.Reason)
+	}
+	if reply.Violations > 0 {
+		cur.detail.Int("driver_violations", int64(reply.Violations))
 	}
 	for _, b := range reply.Degraded {
 		cur.detail.Str("brownout", string(b))

@@ -211,10 +211,11 @@ func (v *view) Vector(ctx context.Context, q driver.VectorQuery) ([]driver.Candi
 	defer cancel()
 	rows, err := v.nearest(ctx, q.Embedding, capRows(q.Limit))
 	v.mu.Lock()
-	if err != nil {
-		v.report.VectorDown = true
-	} else {
+	switch {
+	case err == nil:
 		v.report.VectorUsed = true
+	case !errors.Is(err, mem.ErrInvalid): // what the driver got wrong is no outage
+		v.report.VectorDown = true
 	}
 	v.mu.Unlock()
 	if err == nil && q.Detail {

@@ -1,0 +1,63 @@
+package kernel
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+)
+
+// maxStuck is how many calls of one plugged-in part may run on after they were given up,
+// before the part is not asked any more: a goroutine cannot be killed, only not started.
+const maxStuck = 16
+
+// errStuck: so many calls of the part were given up and still run that it is not asked.
+var errStuck = errors.New("too many calls are stuck") //nolint:gochecknoglobals // a sentinel
+
+// stuckCalls counts the calls that were given up and still run, per part.
+type stuckCalls struct {
+	mu      sync.Mutex
+	running map[string]int
+}
+
+func (s *stuckCalls) add(part string, n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.running == nil {
+		s.running = map[string]int{}
+	}
+	s.running[part] += n
+}
+
+func (s *stuckCalls) full(part string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.running[part] >= maxStuck
+}
+
+// aside calls fn on a goroutine of its own and leaves it behind when ctx is done first. fn
+// must not panic. The error is the context's or errStuck.
+func aside[R any](ctx context.Context, s *stuckCalls, part string, fn func() R) (result R, err error) {
+	if s.full(part) {
+		return result, errStuck
+	}
+	var settled atomic.Bool
+	answer := make(chan R, 1)
+	go func() {
+		answer <- fn()
+		if !settled.CompareAndSwap(false, true) {
+			s.add(part, -1) // it was given up, and has come back after all
+		}
+	}()
+	select {
+	case r := <-answer:
+		return r, nil
+	case <-ctx.Done():
+	}
+	s.add(part, 1)
+	if settled.CompareAndSwap(false, true) {
+		return result, ctx.Err() //nolint:wrapcheck // the context's own error
+	}
+	s.add(part, -1)
+	return <-answer, nil
+}
