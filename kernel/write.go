@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/memkernel/memkernel/acl"
@@ -87,7 +88,7 @@ func (k *Kernel) Write(ctx context.Context, who Identity, req WriteRequest) (*Wr
 		Kind: req.Kind, Text: req.Text, EventTime: req.EventTime, EventEnd: req.EventEnd, Source: req.Source,
 		Provenance: mem.Provenance(who.Provenance()), Supersedes: req.Supersedes,
 	}
-	c := call{op: acl.OpWrite, who: who, validate: func() error { return req.validate(&k.limits, &draft) }}
+	c := call{op: acl.OpWrite, who: who, memory: req.Supersedes, validate: func() error { return req.validate(&k.limits, &draft) }}
 	w := &store.Write{Who: who, Draft: &draft, IdempotencyKey: req.IdempotencyKey}
 	k.store.Bind(w)
 	var state writepath.State
@@ -105,11 +106,16 @@ func (k *Kernel) Write(ctx context.Context, who Identity, req WriteRequest) (*Wr
 			w.Capture = newID(cur.now)
 		}
 		reply := &WriteReply{}
-		if err := k.prepareWrite(ctx, w, &state, reply); err != nil {
-			return nil, tellTarget(cur, err, state.TargetHidden)
-		}
 		w.Outcome = func(dec writepath.Decision) ([]byte, audit.Event) { return writeOutcome(cur, w, dec, reply) }
-		return k.commitWrite(ctx, cur, w, &state, reply)
+		for {
+			if err := k.prepareWrite(ctx, w, &state, reply); err != nil {
+				return nil, tellTarget(cur, err, state.TargetHidden)
+			}
+			// Unprepared at most once: what the draft looked like a duplicate of has ended.
+			if err := k.commitWrite(ctx, cur, w, &state, reply); !errors.Is(err, writepath.ErrUnprepared) {
+				return reply, err
+			}
+		}
 	})
 }
 
@@ -142,6 +148,7 @@ func (k *Kernel) prepareWrite(ctx context.Context, w *store.Write, state *writep
 		}
 	}
 	w.Draft.Embedding, err = k.embed(ctx, w.Draft.Text)
+	w.Draft.Embedded = true
 	if errors.Is(err, errEmbedding) {
 		reply.Degraded = []Brownout{BrownoutEmbedder}
 		return nil
@@ -149,23 +156,27 @@ func (k *Kernel) prepareWrite(ctx context.Context, w *store.Write, state *writep
 	return err
 }
 
-func (k *Kernel) commitWrite(ctx context.Context, cur *current, w *store.Write, state *writepath.State, reply *WriteReply) (*WriteReply, error) {
+// commitWrite commits the draft and leaves in state what it was decided on.
+func (k *Kernel) commitWrite(ctx context.Context, cur *current, w *store.Write, state *writepath.State, reply *WriteReply) error {
 	dec, final, err := writepath.Commit(ctx, w, w.Draft, state)
-	if err != nil {
-		cur.detail = audit.Detail{}
-		return reply, tellTarget(cur, err, final.TargetHidden)
-	}
-	if dec.Action == writepath.Replay {
+	*state = final
+	switch {
+	case err != nil:
+		// What an attempt that came to nothing would have stored is not to be on record.
+		cur.detail, cur.event.MemoryID = audit.Detail{}, w.Draft.Supersedes
+		return tellTarget(cur, err, final.TargetHidden)
+	case dec.Action == writepath.Replay:
 		if err := json.Unmarshal(final.Receipt, reply); err != nil {
-			return nil, fmt.Errorf("%w: stored receipt: %w", mem.ErrInternal, err)
+			return fmt.Errorf("%w: stored receipt: %w", mem.ErrInternal, err)
 		}
 		reply.Replayed = true
-		cur.detail = audit.Detail{}
+		cur.detail, cur.event.MemoryID = audit.Detail{}, slices.Concat(reply.Stored, reply.Deduplicated)[0]
 		cur.detail.Str("replay", "true")
-		return reply, nil
+		return nil
+	default:
+		cur.recorded = true
+		return nil
 	}
-	cur.recorded = true
-	return reply, nil
 }
 
 // tellTarget makes the audit row, and nothing else, tell whether a memory to replace that was

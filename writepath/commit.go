@@ -14,6 +14,10 @@ const MaxAttempts = 5
 // ErrStale reports that the state a decision was based on has changed; nothing was written.
 var ErrStale = errors.New("state has changed")
 
+// ErrUnprepared reports that a draft which looked like a duplicate is to be stored after all,
+// and that the embedder, which cannot be asked in a transaction, was not; nothing was written.
+var ErrUnprepared = errors.New("draft is not embedded")
+
 // State is what the database holds that bears on a draft.
 type State struct {
 	// Duplicate is the current copy of the same text in the writer's namespace, zero if none.

@@ -24,6 +24,8 @@ type Draft struct {
 	Tokens    int
 	// Embedding is the unit vector of Text, nil if the embedder is down.
 	Embedding []float32
+	// Embedded reports that the embedder was asked, whatever came of it.
+	Embedded bool
 }
 
 // Limits of a draft's parts.

@@ -172,6 +172,9 @@ func (w *Write) Serialized(ctx context.Context, fn func(writepath.Ledger) error)
 
 // Apply implements writepath.Ledger.
 func (w *Write) Apply(ctx context.Context, dec writepath.Decision) error {
+	if dec.Action != writepath.Duplicate && !w.Draft.Embedded {
+		return writepath.ErrUnprepared
+	}
 	steps, err := w.steps(ctx, dec)
 	if err != nil {
 		return err
