@@ -42,7 +42,7 @@ func benchSearch(b *testing.B, perVisible, perInvisible, others int) {
 	}
 	for _, sql := range []string{
 		`CREATE TABLE plain (id uuid PRIMARY KEY, namespace text NOT NULL, embedding vector(384) NOT NULL)`,
-		`INSERT INTO plain SELECT m.id, m.namespace, v.embedding FROM memkernel.memory_objects m JOIN memkernel.memory_vectors v USING (tenant, id)`,
+		`INSERT INTO plain SELECT m.id, m.namespace, v.embedding FROM memkernel.memory_objects m JOIN memkernel.memory_vectors v USING (id)`,
 		`CREATE INDEX ON plain (namespace)`,
 	} {
 		_, err := k.Pool.Exec(ctx, sql)

@@ -103,7 +103,7 @@ var models = map[string]func() *kerneltest.Embedder{
 	"remote":     func() *kerneltest.Embedder { return &kerneltest.Embedder{} },
 }
 
-const countText = `SELECT count(*)::int FROM memkernel.memory_objects AS m JOIN memkernel.memory_vectors AS v USING (tenant, id)
+const countText = `SELECT count(*)::int FROM memkernel.memory_objects AS m JOIN memkernel.memory_vectors AS v USING (id)
 	WHERE m.text = $1 AND m.t_valid_to IS NULL`
 
 func TestCutWrite(t *testing.T) {

@@ -39,7 +39,7 @@ func awaitBlocked(t *testing.T, conn *pgx.Conn, n int) {
 func TestFirstWriteMeetsAnother(t *testing.T) {
 	t.Parallel()
 	for name, other := range map[string]string{
-		"making the namespace":  `INSERT INTO memkernel.namespaces (tenant, path) VALUES ('acme', 'acme/eng')`,
+		"making the namespace":  `INSERT INTO memkernel.namespaces (tenant, path, tenant_id) SELECT tenant, 'acme/eng', id FROM memkernel.tenants`,
 		"registering the model": `INSERT INTO memkernel.embedding_models (name, revision, dim) VALUES ('fake', '1', 8)`,
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -29,18 +29,18 @@ var invariants = []struct{ name, sql string }{
 			SELECT FROM memkernel.memory_objects AS s WHERE s.tenant = p.tenant AND s.supersedes = p.id)`},
 	{"vector without a row", `
 		SELECT count(*) FROM memkernel.memory_vectors AS v WHERE NOT EXISTS (
-			SELECT FROM memkernel.memory_objects AS m WHERE m.tenant = v.tenant AND m.id = v.id)`},
+			SELECT FROM memkernel.memory_objects AS m WHERE m.id = v.id)`},
 	{"posting without a row", `
 		SELECT count(*) FROM memkernel.memory_terms AS t WHERE NOT EXISTS (
-			SELECT FROM memkernel.memory_objects AS m WHERE m.tenant = t.tenant AND m.id = t.id AND t.term = ANY(m.terms))`},
+			SELECT FROM memkernel.memory_objects AS m WHERE m.id = t.id AND t.term = ANY(m.terms))`},
 	{"row without some of its postings", `
 		SELECT count(*) FROM memkernel.memory_objects AS m WHERE cardinality(m.terms) <> (
-			SELECT count(*) FROM memkernel.memory_terms AS t WHERE t.tenant = m.tenant AND t.id = m.id)`},
+			SELECT count(*) FROM memkernel.memory_terms AS t WHERE t.id = m.id)`},
 	{"vector live without its row, or the other way round", `
-		SELECT count(*) FROM memkernel.memory_vectors AS v JOIN memkernel.memory_objects AS m ON m.tenant = v.tenant AND m.id = v.id
+		SELECT count(*) FROM memkernel.memory_vectors AS v JOIN memkernel.memory_objects AS m ON m.id = v.id
 		WHERE v.live <> (m.t_valid_to IS NULL AND m.status = 'active')`},
 	{"posting live without its row, or the other way round", `
-		SELECT count(*) FROM memkernel.memory_terms AS t JOIN memkernel.memory_objects AS m ON m.tenant = t.tenant AND m.id = t.id
+		SELECT count(*) FROM memkernel.memory_terms AS t JOIN memkernel.memory_objects AS m ON m.id = t.id
 		WHERE t.live <> (m.t_valid_to IS NULL AND m.status = 'active')`},
 	{"row in a namespace without counters", `
 		SELECT count(*) FROM memkernel.memory_objects AS m WHERE NOT EXISTS (

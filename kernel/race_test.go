@@ -186,7 +186,7 @@ func TestRaceSupersedeRetractDuplicate(t *testing.T) {
 				require.Equal(t, 1, retracted)
 			}
 			require.Zero(t, sqlValue[int](t, k.Pool, `SELECT count(*)::int FROM memkernel.memory_objects AS m WHERE NOT EXISTS (
-				SELECT FROM memkernel.memory_vectors AS v WHERE v.tenant = m.tenant AND v.id = m.id)`), "stored without a vector")
+				SELECT FROM memkernel.memory_vectors AS v WHERE v.id = m.id)`), "stored without a vector")
 			requireSound(t, k.Pool)
 		}
 		for op, n := range calls {

@@ -23,9 +23,9 @@ func crowd(t *testing.T, k *kerneltest.Kit, path string, copies int) {
 			SELECT (jsonb_populate_record(m, jsonb_build_object('id', c.id, 'dedupe_key', sha256(c.id::text::bytea)))).*
 			FROM copies c JOIN memkernel.memory_objects m ON m.tenant = c.tenant AND m.id = c.of`,
 		`INSERT INTO memkernel.memory_terms SELECT t.tenant, t.ns, t.term, t.live, c.id, t.tf, t.length, t.tokens
-			FROM copies c JOIN memkernel.memory_terms t ON t.tenant = c.tenant AND t.id = c.of`,
+			FROM copies c JOIN memkernel.memory_terms t ON t.id = c.of`,
 		`INSERT INTO memkernel.memory_vectors SELECT v.tenant, c.id, v.model, v.ns, v.live, v.tokens, v.dim, v.embedding
-			FROM copies c JOIN memkernel.memory_vectors v ON v.tenant = c.tenant AND v.id = c.of`,
+			FROM copies c JOIN memkernel.memory_vectors v ON v.id = c.of`,
 		`UPDATE memkernel.namespaces SET live_rows = live_rows * ($2::int + 1), live_length = live_length * ($2::int + 1)
 			WHERE path = $1`,
 	} {

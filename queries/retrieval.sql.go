@@ -122,9 +122,9 @@ const postingList = `-- name: PostingList :many
 
 SELECT t.id, t.term, t.tf, t.length, t.tokens
 FROM memkernel.memory_terms AS t
-WHERE t.tenant = $1
+WHERE t.tenant = (SELECT x.id FROM memkernel.tenants AS x WHERE x.tenant = $1)
     AND t.ns = ANY((SELECT array_agg(n.id) FROM memkernel.namespaces AS n
-        WHERE n.tenant = $1 AND n.path = ANY($2::text[]))::integer[])
+        WHERE n.tenant = $1 AND n.path = ANY((SELECT $2::text[])::text[]))::integer[])
     AND t.term = ANY($3::bigint[]) AND t.live
 LIMIT $4
 `
@@ -181,10 +181,10 @@ func (q *Queries) PostingList(ctx context.Context, arg PostingListParams) ([]Pos
 const postingListFiltered = `-- name: PostingListFiltered :many
 SELECT t.id, t.term, t.tf, t.length, t.tokens
 FROM memkernel.memory_terms AS t
-JOIN memkernel.memory_objects AS m ON m.tenant = t.tenant AND m.id = t.id
-WHERE t.tenant = $1
+JOIN memkernel.memory_objects AS m ON m.tenant = $1 AND m.id = t.id
+WHERE t.tenant = (SELECT x.id FROM memkernel.tenants AS x WHERE x.tenant = $1)
     AND t.ns = ANY((SELECT array_agg(n.id) FROM memkernel.namespaces AS n
-        WHERE n.tenant = $1 AND n.path = ANY($2::text[]))::integer[])
+        WHERE n.tenant = $1 AND n.path = ANY((SELECT $2::text[])::text[]))::integer[])
     AND t.term = ANY($3::bigint[])
     AND m.namespace = ANY($2::text[]) AND m.status = 'active'
     AND CASE
@@ -322,24 +322,26 @@ const termCloseMany = `-- name: TermCloseMany :exec
 UPDATE memkernel.memory_terms AS t SET live = false
 FROM (
     SELECT unnest(m.terms) AS term FROM memkernel.memory_objects AS m
-    WHERE m.tenant = $1 AND m.id = $3 AND m.namespace = $4
+    WHERE m.tenant = $4 AND m.id = $3 AND m.namespace = $5
 ) AS own
 WHERE t.tenant = $1 AND t.ns = $2 AND t.term = own.term AND t.live AND t.id = $3
 `
 
 type TermCloseManyParams struct {
-	Tenant    string
+	TenantID  int32
 	Ns        int32
 	ID        uuid.UUID
+	Tenant    string
 	Namespace string
 }
 
 // TermCloseMany takes a row's postings out of the live set.
 func (q *Queries) TermCloseMany(ctx context.Context, arg TermCloseManyParams) error {
 	_, err := q.db.Exec(ctx, termCloseMany,
-		arg.Tenant,
+		arg.TenantID,
 		arg.Ns,
 		arg.ID,
+		arg.Tenant,
 		arg.Namespace,
 	)
 	return err
@@ -351,18 +353,18 @@ SELECT $1, $2, unnest($3::bigint[]), true, $4, unnest($5::smallint[]), $6, $7
 `
 
 type TermInsertManyParams struct {
-	Tenant string
-	Ns     int32
-	Terms  []int64
-	ID     uuid.UUID
-	Tfs    []int16
-	Length int32
-	Tokens int32
+	TenantID int32
+	Ns       int32
+	Terms    []int64
+	ID       uuid.UUID
+	Tfs      []int16
+	Length   int32
+	Tokens   int32
 }
 
 func (q *Queries) TermInsertMany(ctx context.Context, arg TermInsertManyParams) error {
 	_, err := q.db.Exec(ctx, termInsertMany,
-		arg.Tenant,
+		arg.TenantID,
 		arg.Ns,
 		arg.Terms,
 		arg.ID,
@@ -378,12 +380,12 @@ UPDATE memkernel.memory_vectors SET live = false WHERE tenant = $1 AND id = $2 A
 `
 
 type VectorCloseParams struct {
-	Tenant string
-	ID     uuid.UUID
+	TenantID int32
+	ID       uuid.UUID
 }
 
 func (q *Queries) VectorClose(ctx context.Context, arg VectorCloseParams) error {
-	_, err := q.db.Exec(ctx, vectorClose, arg.Tenant, arg.ID)
+	_, err := q.db.Exec(ctx, vectorClose, arg.TenantID, arg.ID)
 	return err
 }
 
@@ -393,7 +395,7 @@ VALUES ($1, $2, $3, $4, true, $5, $6, (($7::real[])::vector))
 `
 
 type VectorInsertParams struct {
-	Tenant    string
+	TenantID  int32
 	ID        uuid.UUID
 	Model     int32
 	Ns        int32
@@ -404,7 +406,7 @@ type VectorInsertParams struct {
 
 func (q *Queries) VectorInsert(ctx context.Context, arg VectorInsertParams) error {
 	_, err := q.db.Exec(ctx, vectorInsert,
-		arg.Tenant,
+		arg.TenantID,
 		arg.ID,
 		arg.Model,
 		arg.Ns,
@@ -421,11 +423,11 @@ FROM memkernel.namespaces AS n
 CROSS JOIN LATERAL (
     SELECT v.id, v.tokens, (v.embedding <#> (SELECT (($1::real[])::vector))) AS distance
     FROM memkernel.memory_vectors AS v
-    WHERE v.tenant = n.tenant AND v.ns = n.id AND v.model = $2 AND v.live AND v.dim <= 500
+    WHERE v.tenant = n.tenant_id AND v.ns = n.id AND v.model = $2 AND v.live AND v.dim <= 500
     ORDER BY distance, v.id
     LIMIT $3
 ) AS near
-WHERE n.tenant = $4 AND n.path = ANY($5::text[])
+WHERE n.tenant = $4 AND n.path = ANY((SELECT $5::text[])::text[])
 ORDER BY near.distance, near.id
 LIMIT $3
 `
@@ -476,8 +478,8 @@ func (q *Queries) VectorNearest(ctx context.Context, arg VectorNearestParams) ([
 const vectorNearestFiltered = `-- name: VectorNearestFiltered :many
 SELECT v.id, v.tokens, (v.embedding <#> (SELECT (($1::real[])::vector)))::double precision AS distance
 FROM memkernel.memory_vectors AS v
-JOIN memkernel.memory_objects AS m ON m.tenant = v.tenant AND m.id = v.id
-WHERE v.tenant = $2 AND v.model = $3
+JOIN memkernel.memory_objects AS m ON m.tenant = $2 AND m.id = v.id
+WHERE v.tenant = (SELECT x.id FROM memkernel.tenants AS x WHERE x.tenant = $2) AND v.model = $3
     AND m.namespace = ANY($4::text[]) AND m.status = 'active'
     AND CASE
         WHEN $5::timestamptz IS NOT NULL
@@ -548,11 +550,11 @@ FROM memkernel.namespaces AS n
 CROSS JOIN LATERAL (
     SELECT v.id, v.tokens, (v.embedding <#> (SELECT (($1::real[])::vector))) AS distance
     FROM memkernel.memory_vectors AS v
-    WHERE v.tenant = n.tenant AND v.ns = n.id AND v.model = $2 AND v.live AND v.dim > 500
+    WHERE v.tenant = n.tenant_id AND v.ns = n.id AND v.model = $2 AND v.live AND v.dim > 500
     ORDER BY distance, v.id
     LIMIT $3
 ) AS near
-WHERE n.tenant = $4 AND n.path = ANY($5::text[])
+WHERE n.tenant = $4 AND n.path = ANY((SELECT $5::text[])::text[])
 ORDER BY near.distance, near.id
 LIMIT $3
 `

@@ -241,6 +241,6 @@ func (s *Store) Retract(ctx context.Context, who acl.Identity, id mem.ID, note s
 		})
 		return err //nolint:wrapcheck // run maps it
 	}}
-	steps = append(steps, closeArms(who, ns, id)...)
+	steps = append(steps, closeArms(who, place(ns), id)...)
 	return s.atomic(ctx, append(steps, appendEvent(event), bumpNamespace(who, 0, 0, optionalID(id)))...)
 }

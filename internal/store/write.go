@@ -35,8 +35,11 @@ type Write struct {
 	tx       pgx.Tx
 	doc      lexical.Doc
 	captured bool
-	ns       int32
+	place    place
 }
+
+// place is the pair of integers that stands for a namespace in the retrieval tables.
+type place queries.NamespaceIDRow
 
 var _ writepath.Ledger = (*Write)(nil)
 
@@ -50,7 +53,7 @@ func (w *Write) Probe(st *writepath.State) []queries.Step {
 		func(ctx context.Context, q *queries.Queries) error {
 			id, err := q.NamespaceID(ctx, queries.NamespaceIDParams{Tenant: tenant, Path: ns})
 			if err == nil {
-				w.ns = id
+				w.place = place(id)
 			}
 			return noRows(err)
 		},
@@ -165,7 +168,7 @@ func (w *Write) Serialized(ctx context.Context, fn func(writepath.Ledger) error)
 		locked := *w
 		locked.tx = tx
 		err := fn(&locked)
-		w.Capture, w.captured, w.ns = locked.Capture, locked.captured, locked.ns
+		w.Capture, w.captured, w.place = locked.Capture, locked.captured, locked.place
 		return err
 	})
 }
@@ -201,7 +204,7 @@ func (w *Write) steps(ctx context.Context, dec writepath.Decision) ([]queries.St
 	if dec.Action == writepath.Supersede {
 		closed = optionalID(dec.Memory)
 		steps = append(steps, w.supersede(dec.Memory))
-		steps = append(steps, closeArms(w.Who, w.ns, dec.Memory)...)
+		steps = append(steps, closeArms(w.Who, w.place, dec.Memory)...)
 	} else {
 		steps = append(steps, func(ctx context.Context, q *queries.Queries) error {
 			return q.MemoryInsert(ctx, w.insertParams()) //nolint:wrapcheck // run maps it
@@ -221,7 +224,7 @@ func (w *Write) steps(ctx context.Context, dec writepath.Decision) ([]queries.St
 }
 
 func (w *Write) ensureNamespace(ctx context.Context) error {
-	if w.ns != 0 {
+	if w.place.ID != 0 {
 		return nil
 	}
 	id, err := queries.New(w.conn()).NamespaceEnsure(ctx, queries.NamespaceEnsureParams{
@@ -231,7 +234,7 @@ func (w *Write) ensureNamespace(ctx context.Context) error {
 		// No row: another transaction has made it and is about to commit.
 		return mapErr(staleIfMissing(err))
 	}
-	w.ns = id
+	w.place = place(id)
 	return nil
 }
 
@@ -295,7 +298,7 @@ func (w *Write) supersede(victim mem.ID) queries.Step {
 func (w *Write) insertVector(model int32) queries.Step {
 	return func(ctx context.Context, q *queries.Queries) error {
 		return q.VectorInsert(ctx, queries.VectorInsertParams{ //nolint:wrapcheck // run maps it
-			Tenant: w.Who.Tenant(), ID: uuid.UUID(w.Memory), Model: model, Ns: w.ns,
+			TenantID: w.place.TenantID, ID: uuid.UUID(w.Memory), Model: model, Ns: w.place.ID,
 			Tokens: int32(w.Draft.Tokens), Dim: int32(len(w.Draft.Embedding)), Embedding: w.Draft.Embedding, //nolint:gosec // bounded
 		})
 	}
@@ -310,22 +313,22 @@ func (w *Write) insertTerms() queries.Step {
 	}
 	return func(ctx context.Context, q *queries.Queries) error {
 		return q.TermInsertMany(ctx, queries.TermInsertManyParams{ //nolint:wrapcheck // run maps it
-			Tenant: w.Who.Tenant(), Ns: w.ns, ID: uuid.UUID(w.Memory), Terms: hashes, Tfs: tfs,
+			TenantID: w.place.TenantID, Ns: w.place.ID, ID: uuid.UUID(w.Memory), Terms: hashes, Tfs: tfs,
 			Length: int32(w.doc.Length), Tokens: int32(w.Draft.Tokens), //nolint:gosec // bounded by the text limit
 		})
 	}
 }
 
 // closeArms takes a memory out of what the retrieval arms search.
-func closeArms(who acl.Identity, ns int32, id mem.ID) []queries.Step {
+func closeArms(who acl.Identity, at place, id mem.ID) []queries.Step {
 	return []queries.Step{
 		func(ctx context.Context, q *queries.Queries) error {
 			return q.TermCloseMany(ctx, queries.TermCloseManyParams{ //nolint:wrapcheck // run maps it
-				Tenant: who.Tenant(), ID: uuid.UUID(id), Namespace: who.Namespace().String(), Ns: ns,
+				Tenant: who.Tenant(), ID: uuid.UUID(id), Namespace: who.Namespace().String(), TenantID: at.TenantID, Ns: at.ID,
 			})
 		},
 		func(ctx context.Context, q *queries.Queries) error {
-			return q.VectorClose(ctx, queries.VectorCloseParams{Tenant: who.Tenant(), ID: uuid.UUID(id)}) //nolint:wrapcheck // run maps it
+			return q.VectorClose(ctx, queries.VectorCloseParams{TenantID: at.TenantID, ID: uuid.UUID(id)}) //nolint:wrapcheck // run maps it
 		},
 	}
 }

@@ -110,7 +110,7 @@ CREATE INDEX memory_objects_namespace ON memkernel.memory_objects (tenant, names
 -- their row, and a check per posting would cost more than the posting. Vacuum keeps the scans
 -- index-only, and early statistics keep a young database's plans good.
 CREATE TABLE memkernel.memory_terms (
-    tenant text COLLATE "C" NOT NULL,
+    tenant integer NOT NULL,
     ns integer NOT NULL,
     term bigint NOT NULL,
     live boolean NOT NULL,
@@ -124,7 +124,7 @@ CREATE UNIQUE INDEX memory_terms_posting ON memkernel.memory_terms (tenant, ns, 
     INCLUDE (tf, length, tokens);
 
 CREATE TABLE memkernel.memory_vectors (
-    tenant text COLLATE "C" NOT NULL,
+    tenant integer NOT NULL,
     id uuid NOT NULL,
     model integer NOT NULL REFERENCES memkernel.embedding_models (id),
     ns integer NOT NULL,

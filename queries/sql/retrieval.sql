@@ -5,19 +5,19 @@
 -- name: PostingList :many
 SELECT t.id, t.term, t.tf, t.length, t.tokens
 FROM memkernel.memory_terms AS t
-WHERE t.tenant = @tenant
+WHERE t.tenant = (SELECT x.id FROM memkernel.tenants AS x WHERE x.tenant = @tenant)
     AND t.ns = ANY((SELECT array_agg(n.id) FROM memkernel.namespaces AS n
-        WHERE n.tenant = @tenant AND n.path = ANY(@namespaces::text[]))::integer[])
+        WHERE n.tenant = @tenant AND n.path = ANY((SELECT @namespaces::text[])::text[]))::integer[])
     AND t.term = ANY(@terms::bigint[]) AND t.live
 LIMIT @max_rows;
 
 -- name: PostingListFiltered :many
 SELECT t.id, t.term, t.tf, t.length, t.tokens
 FROM memkernel.memory_terms AS t
-JOIN memkernel.memory_objects AS m ON m.tenant = t.tenant AND m.id = t.id
-WHERE t.tenant = @tenant
+JOIN memkernel.memory_objects AS m ON m.tenant = @tenant AND m.id = t.id
+WHERE t.tenant = (SELECT x.id FROM memkernel.tenants AS x WHERE x.tenant = @tenant)
     AND t.ns = ANY((SELECT array_agg(n.id) FROM memkernel.namespaces AS n
-        WHERE n.tenant = @tenant AND n.path = ANY(@namespaces::text[]))::integer[])
+        WHERE n.tenant = @tenant AND n.path = ANY((SELECT @namespaces::text[])::text[]))::integer[])
     AND t.term = ANY(@terms::bigint[])
     AND m.namespace = ANY(@namespaces::text[]) AND m.status = 'active'
     AND CASE
@@ -55,11 +55,11 @@ FROM memkernel.namespaces AS n
 CROSS JOIN LATERAL (
     SELECT v.id, v.tokens, (v.embedding <#> (SELECT ((@embedding::real[])::vector))) AS distance
     FROM memkernel.memory_vectors AS v
-    WHERE v.tenant = n.tenant AND v.ns = n.id AND v.model = @model AND v.live AND v.dim <= 500
+    WHERE v.tenant = n.tenant_id AND v.ns = n.id AND v.model = @model AND v.live AND v.dim <= 500
     ORDER BY distance, v.id
     LIMIT @max_rows
 ) AS near
-WHERE n.tenant = @tenant AND n.path = ANY(@namespaces::text[])
+WHERE n.tenant = @tenant AND n.path = ANY((SELECT @namespaces::text[])::text[])
 ORDER BY near.distance, near.id
 LIMIT @max_rows;
 
@@ -70,19 +70,19 @@ FROM memkernel.namespaces AS n
 CROSS JOIN LATERAL (
     SELECT v.id, v.tokens, (v.embedding <#> (SELECT ((@embedding::real[])::vector))) AS distance
     FROM memkernel.memory_vectors AS v
-    WHERE v.tenant = n.tenant AND v.ns = n.id AND v.model = @model AND v.live AND v.dim > 500
+    WHERE v.tenant = n.tenant_id AND v.ns = n.id AND v.model = @model AND v.live AND v.dim > 500
     ORDER BY distance, v.id
     LIMIT @max_rows
 ) AS near
-WHERE n.tenant = @tenant AND n.path = ANY(@namespaces::text[])
+WHERE n.tenant = @tenant AND n.path = ANY((SELECT @namespaces::text[])::text[])
 ORDER BY near.distance, near.id
 LIMIT @max_rows;
 
 -- name: VectorNearestFiltered :many
 SELECT v.id, v.tokens, (v.embedding <#> (SELECT ((@embedding::real[])::vector)))::double precision AS distance
 FROM memkernel.memory_vectors AS v
-JOIN memkernel.memory_objects AS m ON m.tenant = v.tenant AND m.id = v.id
-WHERE v.tenant = @tenant AND v.model = @model
+JOIN memkernel.memory_objects AS m ON m.tenant = @tenant AND m.id = v.id
+WHERE v.tenant = (SELECT x.id FROM memkernel.tenants AS x WHERE x.tenant = @tenant) AND v.model = @model
     AND m.namespace = ANY(@namespaces::text[]) AND m.status = 'active'
     AND CASE
         WHEN sqlc.narg('as_of')::timestamptz IS NOT NULL
@@ -115,7 +115,7 @@ LIMIT @max_rows;
 
 -- name: TermInsertMany :exec
 INSERT INTO memkernel.memory_terms (tenant, ns, term, live, id, tf, length, tokens)
-SELECT @tenant, @ns, unnest(@terms::bigint[]), true, @id, unnest(@tfs::smallint[]), @length, @tokens;
+SELECT @tenant_id, @ns, unnest(@terms::bigint[]), true, @id, unnest(@tfs::smallint[]), @length, @tokens;
 
 -- TermCloseMany takes a row's postings out of the live set.
 -- name: TermCloseMany :exec
@@ -124,14 +124,14 @@ FROM (
     SELECT unnest(m.terms) AS term FROM memkernel.memory_objects AS m
     WHERE m.tenant = @tenant AND m.id = @id AND m.namespace = @namespace
 ) AS own
-WHERE t.tenant = @tenant AND t.ns = @ns AND t.term = own.term AND t.live AND t.id = @id;
+WHERE t.tenant = @tenant_id AND t.ns = @ns AND t.term = own.term AND t.live AND t.id = @id;
 
 -- name: VectorInsert :exec
 INSERT INTO memkernel.memory_vectors (tenant, id, model, ns, live, tokens, dim, embedding)
-VALUES (@tenant, @id, @model, @ns, true, @tokens, @dim, ((@embedding::real[])::vector));
+VALUES (@tenant_id, @id, @model, @ns, true, @tokens, @dim, ((@embedding::real[])::vector));
 
 -- name: VectorClose :exec
-UPDATE memkernel.memory_vectors SET live = false WHERE tenant = @tenant AND id = @id AND live;
+UPDATE memkernel.memory_vectors SET live = false WHERE tenant = @tenant_id AND id = @id AND live;
 
 -- name: EmbeddingModelEnsure :one
 WITH made AS (

@@ -12,31 +12,36 @@ WHERE tenant = @tenant;
 -- name: TenantResume :execrows
 UPDATE memkernel.tenants SET suspended_at = NULL, suspended_reason = NULL WHERE tenant = @tenant;
 
--- NamespaceEnsure returns the path's integer, making it first if needed.
+-- NamespaceEnsure returns the integers of a path and its tenant, making the path first if
+-- needed.
 -- name: NamespaceEnsure :one
 WITH made AS (
-    INSERT INTO memkernel.namespaces (tenant, path) VALUES (@tenant, @path) ON CONFLICT DO NOTHING RETURNING id
+    INSERT INTO memkernel.namespaces (tenant, path, tenant_id)
+    SELECT t.tenant, @path, t.id FROM memkernel.tenants AS t WHERE t.tenant = @tenant
+    ON CONFLICT DO NOTHING RETURNING id, tenant_id
 )
-SELECT made.id FROM made
+SELECT made.id, made.tenant_id FROM made
 UNION ALL
-SELECT n.id FROM memkernel.namespaces AS n WHERE n.tenant = @tenant AND n.path = @path
+SELECT n.id, n.tenant_id FROM memkernel.namespaces AS n WHERE n.tenant = @tenant AND n.path = @path
 LIMIT 1;
 
 -- name: NamespaceID :one
-SELECT n.id FROM memkernel.namespaces AS n WHERE n.tenant = @tenant AND n.path = @path;
+SELECT n.id, n.tenant_id FROM memkernel.namespaces AS n WHERE n.tenant = @tenant AND n.path = @path;
 
 -- NamespaceBump comes last in a write: writers of one namespace queue behind it. It counts
--- what was added and what the row that was closed took away.
+-- what was added and what the row that was closed took away. Like others here it hides a
+-- parameter in a sub-select: a plan for any value is then as good as one for this value, and
+-- the server stops planning at every call.
 -- name: NamespaceBump :exec
 UPDATE memkernel.namespaces AS n
-SET live_rows = n.live_rows + (@added_rows::bigint) - num_nonnulls(sqlc.narg('closed')::uuid),
+SET live_rows = n.live_rows + (@added_rows::bigint) - num_nonnulls((SELECT sqlc.narg('closed')::uuid)),
     live_length = n.live_length + (@added_length::bigint) - coalesce((
         SELECT m.terms_length FROM memkernel.memory_objects AS m
-        WHERE m.tenant = @tenant AND m.id = sqlc.narg('closed')::uuid AND m.namespace = @path), 0)
+        WHERE m.tenant = @tenant AND m.id = (SELECT sqlc.narg('closed')::uuid) AND m.namespace = @path), 0)
 WHERE n.tenant = @tenant AND n.path = @path;
 
 -- NamespaceStats sums the counters of the visible namespaces for BM25.
 -- name: NamespaceStats :one
 SELECT coalesce(sum(n.live_rows), 0)::bigint AS live_rows, coalesce(sum(n.live_length), 0)::bigint AS live_length
 FROM memkernel.namespaces AS n
-WHERE n.tenant = @tenant AND n.path = ANY(@namespaces::text[]);
+WHERE n.tenant = @tenant AND n.path = ANY((SELECT @namespaces::text[])::text[]);
