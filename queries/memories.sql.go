@@ -634,7 +634,7 @@ func (q *Queries) MemorySupersede(ctx context.Context, arg MemorySupersedeParams
 }
 
 const memoryTarget = `-- name: MemoryTarget :one
-SELECT m.id, m.namespace, m.status, m.t_valid_to, m.end_reason, h.id AS head_id
+SELECT m.namespace, m.end_reason, h.id AS head_id, h.dedupe_key AS head_dedupe_key
 FROM memkernel.memory_objects AS m
 LEFT JOIN memkernel.memory_objects AS h ON h.tenant = m.tenant AND h.namespace = m.namespace
     AND h.t_valid_to IS NULL AND h.status = 'active'
@@ -651,12 +651,10 @@ type MemoryTargetParams struct {
 }
 
 type MemoryTargetRow struct {
-	ID        uuid.UUID
-	Namespace string
-	Status    string
-	TValidTo  *time.Time
-	EndReason *string
-	HeadID    *uuid.UUID
+	Namespace     string
+	EndReason     *string
+	HeadID        *uuid.UUID
+	HeadDedupeKey []byte
 }
 
 // MemoryTarget describes a visible memory and the current head of its chain, for a write
@@ -665,12 +663,10 @@ func (q *Queries) MemoryTarget(ctx context.Context, arg MemoryTargetParams) (Mem
 	row := q.db.QueryRow(ctx, memoryTarget, arg.Tenant, arg.ID, arg.Namespaces)
 	var i MemoryTargetRow
 	err := row.Scan(
-		&i.ID,
 		&i.Namespace,
-		&i.Status,
-		&i.TValidTo,
 		&i.EndReason,
 		&i.HeadID,
+		&i.HeadDedupeKey,
 	)
 	return i, err
 }

@@ -39,6 +39,9 @@ type Target struct {
 	Own bool
 	// Head is the current memory of its chain, zero if the chain has ended.
 	Head mem.ID
+	// Same reports that the head already says what the draft says. It is read in one
+	// statement with Head; Duplicate comes from another, which may have looked earlier.
+	Same bool
 	// EndReason is how the target itself ended, empty if it is current.
 	EndReason mem.EndReason
 }
@@ -77,9 +80,9 @@ func Decide(d *Draft, st *State) (Decision, error) {
 		return Decision{}, fmt.Errorf("%w: a memory is replaced in its own namespace only", mem.ErrForbidden)
 	case st.Target.Head.IsZero():
 		return Decision{}, fmt.Errorf("%w: the memory to replace has ended (%s)", mem.ErrConflict, st.Target.EndReason)
-	case st.Duplicate == st.Target.Head:
+	case st.Target.Same:
 		// The fact to replace already reads like the new one, as after a concurrent equal write.
-		return Decision{Action: Duplicate, Memory: st.Duplicate}, nil
+		return Decision{Action: Duplicate, Memory: st.Target.Head}, nil
 	case !st.Duplicate.IsZero():
 		return Decision{}, fmt.Errorf("%w: memory %s already says this; retract the one to replace instead", mem.ErrConflict, st.Duplicate)
 	default:

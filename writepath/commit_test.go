@@ -20,6 +20,7 @@ var (
 func TestDecide(t *testing.T) {
 	t.Parallel()
 	own := func(head mem.ID) *writepath.Target { return &writepath.Target{Own: true, Head: head} }
+	same := func(head mem.ID) *writepath.Target { return &writepath.Target{Own: true, Head: head, Same: true} }
 	for _, c := range []struct {
 		name       string
 		supersedes mem.ID
@@ -51,8 +52,9 @@ func TestDecide(t *testing.T) {
 			writepath.Decision{},
 			mem.ErrConflict,
 		},
-		{"replace with itself", first, writepath.State{Target: own(first), Duplicate: first}, writepath.Decision{Action: writepath.Duplicate, Memory: first}, nil},
-		{"the head says it already", first, writepath.State{Target: own(second), Duplicate: second}, writepath.Decision{Action: writepath.Duplicate, Memory: second}, nil},
+		{"replace with itself", first, writepath.State{Target: same(first), Duplicate: first}, writepath.Decision{Action: writepath.Duplicate, Memory: first}, nil},
+		{"the head says it already", first, writepath.State{Target: same(second), Duplicate: second}, writepath.Decision{Action: writepath.Duplicate, Memory: second}, nil},
+		{"the head says it since the duplicate was looked for", first, writepath.State{Target: same(second)}, writepath.Decision{Action: writepath.Duplicate, Memory: second}, nil},
 		{"another one says it already", first, writepath.State{Target: own(first), Duplicate: third}, writepath.Decision{}, mem.ErrConflict},
 	} {
 		got, err := writepath.Decide(&writepath.Draft{Supersedes: c.supersedes}, &c.state)

@@ -108,6 +108,7 @@ func (w *Write) probeTarget(st *writepath.State) queries.Step {
 		st.Target = &writepath.Target{
 			Own:       t.Namespace == w.Who.Namespace().String(),
 			Head:      mem.ID(value(t.HeadID)),
+			Same:      bytes.Equal(t.HeadDedupeKey, w.Draft.DedupeKey[:]),
 			EndReason: mem.EndReason(value(t.EndReason)),
 		}
 		return nil

@@ -55,7 +55,7 @@ SELECT memkernel.expect(count(*), 1) FROM held;
 -- MemoryTarget describes a visible memory and the current head of its chain, for a write
 -- that wants to change it.
 -- name: MemoryTarget :one
-SELECT m.id, m.namespace, m.status, m.t_valid_to, m.end_reason, h.id AS head_id
+SELECT m.namespace, m.end_reason, h.id AS head_id, h.dedupe_key AS head_dedupe_key
 FROM memkernel.memory_objects AS m
 LEFT JOIN memkernel.memory_objects AS h ON h.tenant = m.tenant AND h.namespace = m.namespace
     AND h.t_valid_to IS NULL AND h.status = 'active'
