@@ -107,13 +107,20 @@ func (k *Kernel) Authenticate(ctx context.Context, credential string) (acl.Ident
 	if err == nil {
 		return id, nil
 	}
-	if !errors.Is(err, mem.ErrUnauthenticated) {
-		return acl.Identity{}, &mem.OpError{Op: acl.OpAuthenticate, Err: err}
+	reason, result := "unknown", audit.ResultDenied
+	switch {
+	case key != nil:
+		reason = "key_ended"
+	case errors.Is(err, mem.ErrUnauthenticated):
+	case ctx.Err() != nil:
+		reason, result, err = "cancelled", audit.ResultError, ctx.Err()
+	default:
+		reason, result = "unavailable", audit.ResultError
 	}
-	if recordErr := k.recordRefusal(ctx, key); recordErr != nil {
-		return acl.Identity{}, &mem.OpError{Op: acl.OpAuthenticate, Err: recordErr}
+	if recordErr := k.recordFailure(ctx, key, result, reason); recordErr != nil {
+		err = recordErr
 	}
-	return acl.Identity{}, &mem.OpError{Op: acl.OpAuthenticate, Err: mem.ErrUnauthenticated}
+	return acl.Identity{}, &mem.OpError{Op: acl.OpAuthenticate, Err: err}
 }
 
 // resolve returns the identity or, with ErrUnauthenticated, the key that has ended.
@@ -227,28 +234,39 @@ func (f *failureLog) drain() int64 {
 	return n
 }
 
-func (k *Kernel) recordRefusal(ctx context.Context, key *store.Key) error {
+// restore takes back a count whose row could not be written.
+func (f *failureLog) restore(n int64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.suppressed += n
+}
+
+// recordFailure records a failed Authenticate, of the holder of key or else of nobody known.
+func (k *Kernel) recordFailure(ctx context.Context, key *store.Key, result audit.Result, reason string) error {
 	now := k.clock()
 	if key != nil {
 		event := k.newEvent(&call{op: acl.OpAuthenticate, who: identityOf(key)}, now)
-		return k.appendRefusal(ctx, &event, "key_ended", 0)
+		return k.appendFailure(ctx, &event, result, reason, 0)
 	}
 	suppressed, ok := k.failures.take(now)
 	if !ok {
 		return nil
 	}
 	event := k.newEvent(&call{op: acl.OpAuthenticate}, now)
-	return k.appendRefusal(ctx, &event, "unknown", suppressed)
+	return k.appendFailure(ctx, &event, result, reason, suppressed)
 }
 
-func (k *Kernel) appendRefusal(ctx context.Context, event *audit.Event, reason string, suppressed int64) error {
+func (k *Kernel) appendFailure(ctx context.Context, event *audit.Event, result audit.Result, reason string, suppressed int64) error {
 	detail := new(audit.Detail).Str("reason", reason)
 	if suppressed > 0 {
 		detail.Int("suppressed", suppressed)
 	}
-	event.Result, event.Detail = audit.ResultDenied, detail.String()
-	_, err := k.store.Append(ctx, event, acl.Identity{}, nil)
-	return err //nolint:wrapcheck // already one of package mem's
+	event.Result, event.Detail = result, detail.String()
+	if _, err := k.store.Append(ctx, event, acl.Identity{}, nil); err != nil {
+		k.failures.restore(suppressed)
+		return k.notRecorded(ctx, event.Op, err)
+	}
+	return nil
 }
 
 // flushFailures records the failures that were only counted.
@@ -258,5 +276,5 @@ func (k *Kernel) flushFailures(ctx context.Context) error {
 		return nil
 	}
 	event := k.newEvent(&call{op: acl.OpAuthenticate}, k.clock())
-	return k.appendRefusal(ctx, &event, "unknown", n)
+	return k.appendFailure(ctx, &event, audit.ResultDenied, "unknown", n)
 }

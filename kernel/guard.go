@@ -168,13 +168,8 @@ func (k *Kernel) settle(ctx context.Context, c *call, cur *current, complete boo
 		}
 		recorded, appendErr := k.store.Append(ctx, &cur.event, c.who, cur.served)
 		if appendErr != nil {
-			k.logger.LogAttrs(ctx, slog.LevelError, "audit row not written",
-				slog.String("op", string(c.op)), slog.String("error", appendErr.Error()))
 			cur.event.Result = audit.ResultError
-			if !errors.Is(appendErr, mem.ErrUnavailable) {
-				appendErr = mem.ErrUnavailable
-			}
-			return &mem.OpError{Op: c.op, Err: appendErr}
+			return &mem.OpError{Op: c.op, Err: k.notRecorded(ctx, c.op, appendErr)}
 		}
 		if recorded && complete {
 			// The connection broke after the commit had been sent, and it went through.
@@ -186,6 +181,15 @@ func (k *Kernel) settle(ctx context.Context, c *call, cur *current, complete boo
 		return &mem.OpError{Op: c.op, Err: err}
 	}
 	return nil
+}
+
+// notRecorded is what the caller is told when the audit row could not be written.
+func (k *Kernel) notRecorded(ctx context.Context, op acl.Op, err error) error {
+	k.logger.LogAttrs(ctx, slog.LevelError, "audit row not written", slog.String("op", string(op)), slog.String("error", err.Error()))
+	if errors.Is(err, mem.ErrUnavailable) {
+		return err
+	}
+	return mem.ErrUnavailable
 }
 
 // judge classifies an error for the audit log and strips what the caller must not be told.

@@ -46,7 +46,8 @@ func (l *limiter) take(principal string, op acl.Op, limit mem.RateLimit, now tim
 	r := b.ReserveN(now, 1)
 	if wait := r.DelayFrom(now); wait > 0 {
 		r.CancelAt(now)
-		return &mem.RateLimitError{RetryAfter: wait}
+		// Rounded up: whoever waits as long must not be a moment early.
+		return &mem.RateLimitError{RetryAfter: (wait + time.Millisecond - 1).Truncate(time.Millisecond)}
 	}
 	return nil
 }
