@@ -27,6 +27,7 @@ var allow = map[string][]string{
 	"acl":                  {"internal/mint"},
 	"kernel/model":         {},
 	"kernel/model/hashing": {"kernel/model", "internal/lexical"},
+	"kernel/model/openai":  {"kernel/model"},
 	"kernel/embedded":      {}, // starts a program and asks whether it answers
 	"queries":              {},
 

@@ -1,0 +1,31 @@
+package openai
+
+import "errors"
+
+// What a caller may want to tell apart. An error of this package matches one of them with
+// errors.Is, or is an *APIError of a status that says enough, or ctx.Err() itself.
+var (
+	// ErrBudget: the tenant's budget does not allow the request. The error is a
+	// *BudgetError if the budget is a Daily.
+	ErrBudget = errors.New("budget exhausted")
+
+	// ErrRateLimited: the server wants fewer requests, or the account's quota is used up.
+	// The error is an *APIError and may say how long to wait.
+	ErrRateLimited = errors.New("rate limited")
+
+	// ErrUnavailable: the server could not be reached, did not answer in time, or failed.
+	ErrUnavailable = errors.New("unavailable")
+
+	// ErrRefused: the model or a content filter declined. Asking again will not help.
+	ErrRefused = errors.New("refused")
+
+	// ErrTruncated: the answer ran into its bound or the model's, and is not whole.
+	ErrTruncated = errors.New("answer truncated")
+
+	// ErrMalformed: the answer is not what the API promises, for example no JSON, too few
+	// vectors, or a component that is no number.
+	ErrMalformed = errors.New("malformed answer")
+
+	// ErrTooLarge: the answer is larger than Config.MaxResponseBytes.
+	ErrTooLarge = errors.New("answer too large")
+)
