@@ -16,7 +16,7 @@ import (
 // then grown by more than a tenth over what it was after the first 10,000.
 func BenchmarkHeap(b *testing.B) {
 	for b.Loop() {
-		k := kerneltest.Open(b)
+		k := benchKit(b)
 		callers := make([]kernel.Identity, 100)
 		for i := range callers {
 			callers[i] = k.Key(fmt.Sprintf("acme/team%d", i), kernel.RoleMember)

@@ -34,15 +34,19 @@ func benchSearch(b *testing.B, perVisible, perInvisible, others int) {
 	ctx := b.Context()
 	c := newCorpus()
 	who := k.Key("acme/eng/platform", kernel.RoleMember)
-	for _, ns := range []string{"acme", "acme/eng", "acme/eng/platform"} {
-		fill(b, k, c, k.Key(ns, kernel.RoleMember), perVisible)
+	visible := []string{"acme", "acme/eng", "acme/eng/platform"}
+	rows := map[kernel.Identity]int{}
+	for _, ns := range visible {
+		rows[k.Key(ns, kernel.RoleMember)] = perVisible
 	}
 	for i := range others {
-		fill(b, k, c, k.Key(fmt.Sprintf("acme/other%d", i), kernel.RoleMember), perInvisible)
+		rows[k.Key(fmt.Sprintf("acme/other%d", i), kernel.RoleMember)] = perInvisible
 	}
+	fill(b, k, c, rows)
 	for _, sql := range []string{
 		`CREATE TABLE plain (id uuid PRIMARY KEY, namespace text NOT NULL, embedding vector(384) NOT NULL)`,
-		`INSERT INTO plain SELECT m.id, m.namespace, v.embedding FROM memkernel.memory_objects m JOIN memkernel.memory_vectors v USING (id)`,
+		`INSERT INTO plain SELECT m.id, m.namespace, v.embedding FROM memkernel.memory_objects m JOIN memkernel.memory_vectors v USING (id)
+			ORDER BY m.id`,
 		`CREATE INDEX ON plain (namespace)`,
 	} {
 		_, err := k.Pool.Exec(ctx, sql)
@@ -50,7 +54,6 @@ func benchSearch(b *testing.B, perVisible, perInvisible, others int) {
 	}
 	settleTables(b, k.Pool)
 	embedder := hashing.New()
-	visible := []string{"acme", "acme/eng", "acme/eng/platform"}
 	var p pair
 	for b.Loop() {
 		query := c.sentence(8)
@@ -88,7 +91,7 @@ func BenchmarkReadCrowd(b *testing.B) {
 	k := benchKit(b)
 	single := kerneltest.OpenOn(b, k.Pool, kernel.WithClock(time.Now), kernel.WithLimits(kernel.Limits{AuditGroup: 1}))
 	who := k.Key("acme/eng/platform", kernel.RoleMember)
-	fill(b, k, newCorpus(), who, 2_000)
+	fill(b, k, newCorpus(), map[kernel.Identity]int{who: 2_000})
 	settleTables(b, k.Pool)
 	ids := memoryIDs(b, k.Pool)
 	var p pair

@@ -3,6 +3,7 @@ package kernel_test
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -69,8 +70,9 @@ func median(d []time.Duration) time.Duration {
 
 // corpus makes sentences whose words are distributed roughly as in natural text.
 type corpus struct {
-	rng  *rand.Rand
-	zipf *rand.Zipf
+	rng     *rand.Rand
+	zipf    *rand.Zipf
+	written int
 }
 
 // newCorpus's parameters make a question of eight words read 0.4 postings per visible row,
@@ -94,16 +96,24 @@ func (c *corpus) sentence(words int) string {
 	return s.String()
 }
 
-// fill writes n memories into a namespace, many to a commit: loading is not what is measured.
-func fill(b *testing.B, k *kerneltest.Kit, c *corpus, who kernel.Identity, n int) {
+// fill writes n memories for each caller, in mixed order as they would arrive, and many to a
+// commit: loading is not what is measured.
+func fill(b *testing.B, k *kerneltest.Kit, c *corpus, n map[kernel.Identity]int) {
 	b.Helper()
 	ctx := b.Context()
-	for done := 0; done < n; {
+	var order []kernel.Identity
+	for _, who := range slices.SortedFunc(maps.Keys(n), func(x, y kernel.Identity) int {
+		return strings.Compare(x.Namespace().String(), y.Namespace().String())
+	}) {
+		order = append(order, slices.Repeat([]kernel.Identity{who}, n[who])...)
+	}
+	c.rng.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
+	for chunk := range slices.Chunk(order, 500) {
 		require.NoError(b, pgx.BeginFunc(ctx, k.Pool, func(tx pgx.Tx) error {
 			bound := k.WithTx(tx)
-			for range min(500, n-done) {
-				done++
-				if _, err := bound.Write(ctx, who, kernel.WriteRequest{Text: fmt.Sprint(c.sentence(14), done)}); err != nil {
+			for _, who := range chunk {
+				c.written++
+				if _, err := bound.Write(ctx, who, kernel.WriteRequest{Text: fmt.Sprint(c.sentence(14), c.written)}); err != nil {
 					return err
 				}
 			}
@@ -126,7 +136,7 @@ func BenchmarkRead(b *testing.B) {
 	k := benchKit(b)
 	ctx := b.Context()
 	who := k.Key("acme/eng/platform", kernel.RoleMember)
-	fill(b, k, newCorpus(), who, 10_000)
+	fill(b, k, newCorpus(), map[kernel.Identity]int{who: 10_000})
 	settleTables(b, k.Pool)
 	ids := memoryIDs(b, k.Pool)
 	var p pair
@@ -169,7 +179,7 @@ func BenchmarkWrite(b *testing.B) {
 	ctx := b.Context()
 	who := k.Key("acme/eng/platform", kernel.RoleMember)
 	c := newCorpus()
-	fill(b, k, c, who, 10_000)
+	fill(b, k, c, map[kernel.Identity]int{who: 10_000})
 	settleTables(b, k.Pool)
 	var p pair
 	n := 0
