@@ -120,8 +120,10 @@ func newAPIError(status int, body []byte, redact redactor) *APIError {
 			break
 		}
 	}
-	e.filtered = status == http.StatusBadRequest &&
-		(plain(r.Code) == "content_filter" || plain(r.Inner.Code) == "ResponsibleAIPolicyViolation")
+	if plain(r.Code) == "content_filter" || plain(r.Inner.Code) == "ResponsibleAIPolicyViolation" {
+		e.filtered = true
+		return e
+	}
 	e.refuses = refusal(status, plain(r.Param), plain(r.Code)+" "+plain(r.Message)+" "+plain(r.Detail))
 	return e
 }

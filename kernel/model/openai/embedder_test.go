@@ -198,6 +198,13 @@ func TestEmbedMalformed(t *testing.T) {
 	}
 }
 
+func TestEmbedErrorsBesideVectors(t *testing.T) {
+	t.Parallel()
+	b := setup(t, nil, body(200, `{"data":[],"choices":3,"error":null}`))
+	_, err := b.embedder(t).Embed(t.Context(), []string{"a"})
+	require.ErrorIs(t, err, openai.ErrMalformed)
+}
+
 func TestEmbedNullElsewhere(t *testing.T) {
 	t.Parallel()
 	b := setup(t, nil, body(200, `{"object":"list","error":null,"data":[{"object":null,"index":0,"embedding":[1,2,3]}],"usage":null}`))

@@ -150,6 +150,16 @@ func TestBadRequests(t *testing.T) {
 	assert.Empty(t, b.seen(), "nothing was asked")
 }
 
+func TestModelThatTheProtocolsClientRefuses(t *testing.T) {
+	t.Parallel()
+	b := setup(t, nil, says(`{}`))
+	l, err := b.LLM(openai.LLMConfig{Model: "text-davinci-003"})
+	require.NoError(t, err)
+	_, err = l.Complete(t.Context(), ask("x"))
+	require.ErrorContains(t, err, "cannot be made of this model")
+	assert.Empty(t, b.seen())
+}
+
 func TestLLMConfig(t *testing.T) {
 	t.Parallel()
 	b := setup(t, nil, says(`{}`))
