@@ -45,7 +45,12 @@ func (k *Kernel) History(ctx context.Context, who Identity, req HistoryRequest) 
 	}
 	c := call{
 		op: acl.OpHistory, who: who, memory: req.ID,
-		validate: func() error { return checkPage(limit, k.limits.MaxPage) },
+		validate: func() error {
+			if err := mem.CheckTime("After", afterTime); err != nil {
+				return err
+			}
+			return checkPage(limit, k.limits.MaxPage)
+		},
 	}
 	if checkPage(limit, k.limits.MaxPage) == nil {
 		c.steps = k.store.History(who.Scope(), req.ID, afterTime, afterID, limit+1, &page)

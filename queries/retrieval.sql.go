@@ -319,19 +319,15 @@ func (q *Queries) RecentList(ctx context.Context, arg RecentListParams) ([]Recen
 }
 
 const termCloseMany = `-- name: TermCloseMany :exec
-UPDATE memkernel.memory_terms AS t SET live = false
-FROM (
-    SELECT unnest(m.terms) AS term FROM memkernel.memory_objects AS m
-    WHERE m.tenant = $4 AND m.id = $3 AND m.namespace = $5
-) AS own
-WHERE t.tenant = $1 AND t.ns = $2 AND t.term = own.term AND t.live AND t.id = $3
+SELECT memkernel.close_postings($1, $2, m.id, m.terms) FROM memkernel.memory_objects AS m
+WHERE m.tenant = $3 AND m.id = $4 AND m.namespace = $5
 `
 
 type TermCloseManyParams struct {
 	TenantID  int32
 	Ns        int32
-	ID        uuid.UUID
 	Tenant    string
+	ID        uuid.UUID
 	Namespace string
 }
 
@@ -340,8 +336,8 @@ func (q *Queries) TermCloseMany(ctx context.Context, arg TermCloseManyParams) er
 	_, err := q.db.Exec(ctx, termCloseMany,
 		arg.TenantID,
 		arg.Ns,
-		arg.ID,
 		arg.Tenant,
+		arg.ID,
 		arg.Namespace,
 	)
 	return err

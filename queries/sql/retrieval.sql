@@ -119,12 +119,8 @@ SELECT @tenant_id, @ns, unnest(@terms::bigint[]), true, @id, unnest(@tfs::smalli
 
 -- TermCloseMany takes a row's postings out of the live set.
 -- name: TermCloseMany :exec
-UPDATE memkernel.memory_terms AS t SET live = false
-FROM (
-    SELECT unnest(m.terms) AS term FROM memkernel.memory_objects AS m
-    WHERE m.tenant = @tenant AND m.id = @id AND m.namespace = @namespace
-) AS own
-WHERE t.tenant = @tenant_id AND t.ns = @ns AND t.term = own.term AND t.live AND t.id = @id;
+SELECT memkernel.close_postings(@tenant_id, @ns, m.id, m.terms) FROM memkernel.memory_objects AS m
+WHERE m.tenant = @tenant AND m.id = @id AND m.namespace = @namespace;
 
 -- name: VectorInsert :exec
 INSERT INTO memkernel.memory_vectors (tenant, id, model, ns, live, tokens, dim, embedding)
