@@ -21,7 +21,8 @@ const maxCredential = 16 << 10
 
 // BootstrapRequest asks for the first owner key of a tenant.
 type BootstrapRequest struct {
-	// Tenant is the first segment of the tenant's namespaces, without a slash.
+	// Tenant is the first segment of the tenant's namespaces, without a slash. It must not be
+	// "-", which stands for callers without a tenant in the audit log.
 	Tenant string
 	// Actor names who will hold the key, for example "user:dana".
 	Actor string
@@ -51,12 +52,9 @@ func (c *Credential) LogValue() slog.Value { return slog.StringValue(c.String())
 // usable owner key, so a repeat call gives away nothing; once every owner key is revoked or
 // expired it makes a new one. Of concurrent calls one succeeds. The audit row's actor is "host".
 func (k *Kernel) Bootstrap(ctx context.Context, req BootstrapRequest) (*Credential, error) {
-	ns, err := acl.ParseNamespace(req.Tenant)
-	if err == nil && ns.Tenant() != req.Tenant {
-		err = errors.New("it has more than one segment")
-	}
+	ns, err := parseTenant(req.Tenant)
 	if err != nil {
-		return nil, k.hostCall(ctx, acl.OpBootstrap, audit.Nobody, &mem.InvalidError{Field: "Tenant", Reason: err.Error()}, nil)
+		return nil, k.hostCall(ctx, acl.OpBootstrap, audit.Nobody, err, nil)
 	}
 	spec := KeyRequest{Namespace: ns, Actor: req.Actor, Role: acl.RoleOwner, Label: req.Label}
 	if err := spec.validate(); err != nil {

@@ -102,12 +102,12 @@ func TestMemoryColumnsAreImmutable(t *testing.T) {
 				continue
 			}
 			for name, sql := range w.changes(row, column, value) {
-				for mode, prefix := range map[string][]string{"": nil, " as a replica": {"SET LOCAL session_replication_role = replica"}} {
+				for mode, prefix := range map[string][]string{"origin": nil, "replica": {"SET LOCAL session_replication_role = replica"}} {
 					state := w.attempt(t, append(slices.Clone(prefix), sql)...)
 					if name == "clear" && state == "" {
 						continue // was empty already
 					}
-					require.Contains(t, []string{stateGuard, statePrivilege}, state, "%s%s of %s of the %s row", name, mode, column, row)
+					require.Contains(t, []string{stateGuard, statePrivilege}, state, "%s (%s) of %s of the %s row", name, mode, column, row)
 				}
 			}
 		}

@@ -23,10 +23,27 @@ type TenantRequest struct {
 }
 
 func (r *TenantRequest) validate() error {
-	if ns, err := acl.ParseNamespace(r.Tenant); err != nil || ns.Tenant() != r.Tenant {
-		return &mem.InvalidError{Field: "Tenant", Reason: "it is not a single valid segment"}
+	if _, err := parseTenant(r.Tenant); err != nil {
+		return err
 	}
 	return mem.CheckLabel("Reason", r.Reason, maxActor) //nolint:wrapcheck // names the field already
+}
+
+// parseTenant returns the root of a tenant's namespaces.
+func parseTenant(name string) (Namespace, error) {
+	ns, err := acl.ParseNamespace(name)
+	var reason string
+	switch {
+	case err != nil:
+		reason = err.Error()
+	case ns.Tenant() != name:
+		reason = "it has more than one segment"
+	case name == audit.Nobody:
+		reason = "it stands for nobody in the audit log"
+	default:
+		return ns, nil
+	}
+	return Namespace{}, &mem.InvalidError{Field: "Tenant", Reason: reason}
 }
 
 // Suspend refuses every call of the tenant's callers with ErrTenantSuspended from now on,
