@@ -73,6 +73,14 @@ func TestFilteredPromptIsFinal(t *testing.T) {
 	assert.Len(t, b.seen(), 1)
 }
 
+func TestFilteredInsideIsFinal(t *testing.T) {
+	t.Parallel()
+	b := setup(t, nil, body(200, `{"error":{"code":"content_filter"}}`))
+	_, err := b.llm(t).Complete(t.Context(), ask("x"))
+	require.ErrorIs(t, err, openai.ErrRefused)
+	assert.Len(t, b.seen(), 1)
+}
+
 func TestEndlessErrorBody(t *testing.T) {
 	t.Parallel()
 	b := setup(t, func(c *openai.Config) { c.Attempts = 1 }, body(500, strings.Repeat("x", 1<<20)))

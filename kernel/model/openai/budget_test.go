@@ -214,6 +214,36 @@ func TestBudgetIsNotOverrunTogether(t *testing.T) {
 	assert.Positive(t, sold.Load())
 }
 
+// contexts is a budget that looks at the contexts it is given.
+type contexts struct {
+	t       *testing.T
+	settled int
+}
+
+func (c *contexts) Reserve(ctx context.Context, tenant string, most openai.Cost) (openai.SettleFunc, error) {
+	assert.NoError(c.t, ctx.Err())
+	assert.Equal(c.t, "acme", tenant)
+	assert.Equal(c.t, openai.Cost{Model: "m", PromptTokens: 9}, most)
+	return func(ctx context.Context, used openai.Cost) {
+		c.settled++
+		assert.NoError(c.t, ctx.Err(), "settling must not fail because the caller has gone")
+		assert.Equal(c.t, most, used)
+	}, nil
+}
+
+func TestBudgetSettlesWithoutTheCaller(t *testing.T) {
+	t.Parallel()
+	d := &contexts{t: t}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	_, c := serve(t, unfinished(cancel)["half a body"], func(c *openai.Config) { c.Budget = d })
+	e, err := c.Embedder(openai.EmbedderConfig{Model: "m", Dim: 3})
+	require.NoError(t, err)
+	_, err = e.For("acme").Embed(ctx, []string{"a"})
+	require.Equal(t, context.Canceled, err)
+	assert.Equal(t, 1, d.settled, "exactly once")
+}
+
 // brokenBudget fails as a store does.
 type brokenBudget struct{ err error }
 

@@ -98,6 +98,9 @@ func TestAttemptTimesOut(t *testing.T) {
 			require.NoError(t, err)
 			_, err = l.Complete(t.Context(), ask("x"))
 			require.ErrorIs(t, err, openai.ErrUnavailable)
+			if name != "half an error" { // its status is known
+				require.ErrorContains(t, err, "no answer in time")
+			}
 			require.NotErrorIs(t, err, context.Canceled, "the caller has not cancelled")
 			require.NotErrorIs(t, err, context.DeadlineExceeded, "nor is its time over")
 			assert.EqualValues(t, 3, attempts.Load())
@@ -149,6 +152,23 @@ func TestCancelledBefore(t *testing.T) {
 	_, err = b.llm(t).Complete(ctx, ask("x"))
 	assert.Equal(t, context.Canceled, err)
 	assert.Empty(t, b.seen())
+}
+
+func TestCancelledAsTheAnswerComes(t *testing.T) {
+	t.Parallel()
+	for _, status := range []int{400, 500} {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		b := setup(t, func(c *openai.Config) {
+			c.HTTPClient = &http.Client{Transport: transport(func(*http.Request) (*http.Response, error) {
+				cancel()
+				return &http.Response{StatusCode: status, Body: http.NoBody}, nil
+			})}
+		}, vectorsOf)
+		_, err := b.embedder(t).Embed(ctx, []string{"a"})
+		assert.Equal(t, context.Canceled, err)
+		assert.Empty(t, b.clock.slept())
+	}
 }
 
 // cancelOn is a log handler that calls back at the line that is written before a wait.

@@ -26,6 +26,7 @@ func TestNew(t *testing.T) {
 		{"OpenAI", "", openai.Config{APIKey: "k"}},
 		{"OpenAI without key", "APIKey", openai.Config{}},
 		{"OpenAI, credentials elsewhere", "", openai.Config{HTTPClient: &http.Client{}}},
+		{"OpenAI without key, spelt out", "APIKey", openai.Config{BaseURL: openai.DefaultBaseURL + "/"}},
 		{"local without key", "", openai.Config{BaseURL: local}},
 		{"slash at the end", "", openai.Config{BaseURL: local + "/"}},
 		{"Azure", "", openai.Config{BaseURL: "https://r.openai.azure.com", APIKey: "k", AzureAPIVersion: "2024-10-21"}},

@@ -49,8 +49,14 @@
 // # What it adds to a build
 //
 // One module, github.com/sashabaranov/go-openai, which has no dependencies but the standard
-// library. A program that uses nothing else of this module and did not use net/http before
-// grows by about 6 MB, nearly all of it net/http and crypto/tls; one that used net/http
-// already grows by about 0.6 MB (linux/amd64, Go 1.26, not stripped). Programs that do not
-// import this package do not grow.
+// library, and net/http. Sizes of a program on linux/amd64 with Go 1.26, in MB, whole and
+// without symbols (-ldflags "-s -w"):
+//
+//	                          without       with this package
+//	that prints a line        2.4  (1.6)     9.7  (6.8)
+//	that uses net/http        8.5  (5.9)     9.7  (6.8)
+//	that opens the kernel    14.6 (10.1)    16.4 (11.4)
+//
+// It compiles in 3 seconds of one core when net/http is compiled already. Programs that do
+// not import this package do not grow.
 package openai

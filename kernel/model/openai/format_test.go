@@ -251,6 +251,14 @@ func TestBoundRefusedUnderBothNames(t *testing.T) {
 	assert.Len(t, b.seen(), 2, "never without the bound that the caller wants")
 }
 
+func TestNoBoundToRefuse(t *testing.T) {
+	t.Parallel()
+	b := setup(t, nil, body(400, apiErr("unsupported: max_tokens", "", "", "")))
+	_, err := b.llm(t).Complete(t.Context(), ask("x"))
+	require.Error(t, err)
+	assert.Len(t, b.seen(), 1)
+}
+
 func TestFormatAndBoundRefused(t *testing.T) {
 	t.Parallel()
 	b := setup(t, nil, func(w http.ResponseWriter, r *exchanged) {

@@ -29,12 +29,8 @@ func (e *networkError) Error() string {
 
 func (e *networkError) Is(target error) bool { return target == ErrUnavailable }
 
-func (e *networkError) Unwrap() error {
-	if e.timeout {
-		return nil // the attempt's time is over, not the caller's
-	}
-	return e.cause
-}
+// Unwrap returns no error of a context: what is over is the attempt's time, not the caller's.
+func (e *networkError) Unwrap() error { return e.cause }
 
 // harmless returns the part of a transport's error that the machine itself has written: the
 // rest may quote an answer, and an answer may quote the request.

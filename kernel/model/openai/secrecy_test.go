@@ -39,6 +39,7 @@ func TestNothingSentIsRepeated(t *testing.T) {
 		"words":         quote(400, `{"error":{"message":"","type":"%s","param":"%[1]s","code":"%s"}}`),
 		"code":          quote(429, `{"error":{"message":"","type":"%[2]s","code":"%[1]s"}}`),
 		"masked key":    quote(401, `{"error":{"message":"Incorrect API key provided: %[2]s","code":"`+secret[:12]+`"}}`),
+		"key in a word": quote(401, `{"error":{"code":"bad_%[2]s_%[1]s"}}`),
 		"text":          quote(500, `%s %s`),
 		"error string":  quote(500, `{"error":"%s %s"}`),
 		"detail":        quote(422, `{"detail":[{"input":"%s %s"}]}`),
