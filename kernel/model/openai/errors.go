@@ -2,8 +2,9 @@ package openai
 
 import "errors"
 
-// What a caller may want to tell apart. An error of this package matches one of them with
-// errors.Is, or is an *APIError of a status that says enough, or ctx.Err() itself.
+// What a caller may want to tell apart with errors.Is. Other errors are ctx.Err() itself, an
+// *APIError of a status that none of these covers, a budget's own failure, and what no
+// request can be made of, such as a schema that is no JSON.
 var (
 	// ErrBudget: the tenant's budget does not allow the request. The error is a
 	// *BudgetError if the budget is a Daily.
