@@ -149,6 +149,15 @@ func TestVisibilityOfKeys(t *testing.T) {
 	for _, path := range w.paths {
 		_, err := w.Authenticate(ctx, secret[path])
 		require.NoError(t, err, "the key of %q still works", path)
+		owner := w.Key(kerneltest.Namespace(t, path).Tenant(), kernel.RoleOwner)
+		cred, err := w.Keys().Rotate(ctx, owner, kernel.RotateKeyRequest{ID: target[path].ID})
+		require.NoError(t, err, "until an owner above it rotates it")
+		_, err = w.Keys().Revoke(ctx, owner, kernel.RevokeKeyRequest{ID: cred.Key.ID})
+		require.NoError(t, err)
+		for _, ended := range []string{secret[path], cred.Secret} {
+			_, err = w.Authenticate(ctx, ended)
+			require.ErrorIs(t, err, kernel.ErrUnauthenticated, path)
+		}
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 // takes for each other, in several tenants.
 var lookalikes = []string{
 	"acme", "acme/eng", "acme/eng/platform", "acme/eng/platform/db", "acme/sales", "acme/engineering",
-	"acme/eng_", "acme/engX", "acme/eng%", "acme/100%", "acme/100abc", "acme/eng0", "acme/eng-2", "acme/eng.", "acme/eng ",
+	"acme/eng_", "acme/eng_/db", "acme/engX", "acme/engX/db", "acme/eng%", "acme/100%", "acme/100%/db", "acme/100abc", "acme/100abc/db", "acme/eng0", "acme/eng-2", "acme/eng.", "acme/eng ",
 	"acme/ENG", `acme/eng\`, `acme/eng\platform`, "acme/eng'", `acme/eng"`, "acme/*", "acme/$1", "acme/éng", "acme/\u200Feng",
 	`acme\`, `acme\eng`, "acmecorp", "acmecorp/eng", "Acme", "acme0", "globex/eng/platform",
 }
