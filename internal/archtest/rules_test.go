@@ -36,8 +36,9 @@ var allow = map[string][]string{
 	"driver": level1,
 	"audit":  level1,
 
-	"writepath":       level2,
-	"driver/baseline": level2,
+	"writepath":          level2,
+	"writepath/classify": {}, // text in, findings out
+	"driver/baseline":    level2,
 
 	"internal/store": concat(level3, "queries", "internal/mint"),
 
