@@ -93,27 +93,41 @@ func TestHostileTexts(t *testing.T) {
 		f := fields[name]
 		for _, value := range hostile {
 			got, err := f.send(t.Context(), value)
-			rows := k.Audit()[seen:]
-			seen += len(rows)
-			want := f.accepts(value)
-			if want == nil {
-				require.NoError(t, err, "%s: %.40q", name, value)
-				require.Equal(t, value, got, "%s is kept as it is", name)
-			} else {
+			if want := f.accepts(value); want != nil {
 				require.ErrorIs(t, err, want, "%s: %.40q", name, value)
 				require.Equal(t, f.name, fieldOf(err), "%s: %.40q", name, value)
+				continue
 			}
-			require.NotEmpty(t, rows, "%s: %.40q", name, value)
-			for _, row := range rows {
-				require.True(t, utf8.ValidString(row.Purpose))
-				detail := readDetail(t, row.Op, row.Detail)
-				if want == nil && f.detail != "" && row.Op == f.op {
-					require.Equal(t, value, detail[f.detail], name)
-				}
-			}
-			require.Equal(t, f.op, rows[len(rows)-1].Op, name)
+			require.NoError(t, err, "%s: %.40q", name, value)
+			require.Equal(t, value, got, "%s is kept as it is", name)
+		}
+		rows := k.Audit()[seen:]
+		seen += len(rows)
+		requireRows(t, name, &f, rows)
+	}
+}
+
+// requireRows fails unless the rows are those of one call with each of the texts, with
+// nothing in their details but what belongs there.
+func requireRows(t *testing.T, name string, f *field, rows []kernel.AuditEvent) {
+	t.Helper()
+	left := hostile
+	for _, row := range rows {
+		require.True(t, utf8.ValidString(row.Purpose))
+		detail := readDetail(t, row.Op, row.Detail)
+		if row.Op != f.op {
+			continue // a call that had to come first
+		}
+		require.NotEmpty(t, left, "%s: more rows than calls", name)
+		value := left[0]
+		left = left[1:]
+		refused := f.accepts(value) != nil
+		require.Equal(t, refused, row.Result == "error", "%s: %.40q: %s", name, value, row.Detail)
+		if !refused && f.detail != "" {
+			require.Equal(t, value, detail[f.detail], name)
 		}
 	}
+	require.Empty(t, left, "%s: fewer rows than calls", name)
 }
 
 // What a query leaves in the audit log is its beginning, made fit to be stored.
@@ -121,7 +135,7 @@ func TestHostileQueriesAsPurpose(t *testing.T) {
 	t.Parallel()
 	k := kerneltest.Open(t)
 	who := k.Key("acme", kernel.RoleMember)
-	for _, value := range append(hostile, strings.Repeat("日\xff", 150_000)) {
+	for _, value := range append(hostile, strings.Repeat("日\xff", 10_000)) {
 		if strings.TrimSpace(value) == "" {
 			continue
 		}
