@@ -12,7 +12,7 @@ import (
 const maxStuck = 16
 
 // errStuck: so many calls of the part were given up and still run that it is not asked.
-var errStuck = errors.New("too many calls are stuck") //nolint:gochecknoglobals // a sentinel
+var errStuck = errors.New("too many calls are stuck")
 
 // stuckCalls counts the calls that were given up and still run, per part.
 type stuckCalls struct {
@@ -56,7 +56,7 @@ func aside[R any](ctx context.Context, s *stuckCalls, part string, fn func() R) 
 	}
 	s.add(part, 1)
 	if settled.CompareAndSwap(false, true) {
-		return result, ctx.Err() //nolint:wrapcheck // the context's own error
+		return result, ctx.Err()
 	}
 	s.add(part, -1)
 	return <-answer, nil

@@ -41,24 +41,24 @@ func (r *AuditSearchRequest) validate() error {
 	}
 	for i, op := range r.Ops {
 		if err := mem.CheckLabel(fmt.Sprintf("Ops[%d]", i), string(op), maxActor); err != nil {
-			return err //nolint:wrapcheck // names the field already
+			return err
 		}
 	}
 	for i, result := range r.Results {
 		if err := mem.CheckLabel(fmt.Sprintf("Results[%d]", i), string(result), maxActor); err != nil {
-			return err //nolint:wrapcheck // names the field already
+			return err
 		}
 	}
 	if r.Limit < 0 {
 		return &mem.InvalidError{Field: "Limit", Reason: fmt.Sprintf("%d is negative", r.Limit)}
 	}
 	if err := mem.CheckTime("From", r.From); err != nil {
-		return err //nolint:wrapcheck // names the field already
+		return err
 	}
 	if err := mem.CheckTime("To", r.To); err != nil {
-		return err //nolint:wrapcheck // names the field already
+		return err
 	}
-	return mem.CheckLabel("Actor", r.Actor, maxActor) //nolint:wrapcheck // names the field already
+	return mem.CheckLabel("Actor", r.Actor, maxActor)
 }
 
 // AuditSearch returns audit rows of the caller's namespace and everything below it, newest
@@ -83,7 +83,7 @@ func (k *Kernel) AuditSearch(ctx context.Context, who Identity, req AuditSearchR
 		}
 		var err error
 		first, err = k.store.AuditPageNow(ctx, &query)
-		return &struct{}{}, err //nolint:wrapcheck // already one of package mem's
+		return &struct{}{}, err
 	})
 	return func(yield func(AuditEvent, error) bool) {
 		if err != nil {

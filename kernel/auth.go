@@ -134,7 +134,7 @@ func (k *Kernel) resolve(ctx context.Context, credential string) (acl.Identity, 
 	// A prefix is ASCII or finds nothing; what Postgres would refuse must not reach it.
 	keys, err := k.store.KeysByPrefix(ctx, mem.CleanQuery(prefix))
 	if err != nil {
-		return acl.Identity{}, nil, err //nolint:wrapcheck // already one of package mem's
+		return acl.Identity{}, nil, err
 	}
 	key := matchKey(keys, credential)
 	if key == nil {
@@ -183,11 +183,11 @@ func (k *Kernel) resolveHost(ctx context.Context, credential string) (acl.Identi
 func (k *Kernel) askHost(ctx context.Context, credential string) (claims acl.Claims, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			k.logPanic(ctx, "authenticator panicked", r)
+			k.logPanic(ctx, "authenticator", r)
 			err = mem.ErrInternal
 		}
 	}()
-	return k.authenticator.Authenticate(ctx, credential) //nolint:wrapcheck // wrapped by the caller
+	return k.authenticator.Authenticate(ctx, credential)
 }
 
 // failureLog bounds what anonymous failures cost: a burst has a row each, and beyond one row

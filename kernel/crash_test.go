@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -61,21 +62,21 @@ func storm(ctx context.Context, k *kerneltest.Kit, who kernel.Identity, name str
 	var last kernel.ID
 	for i := 0; ; i++ {
 		text := fmt.Sprintf("Worker %s has done %d.", name, i)
-		switch {
-		case i%4 == 1:
+		switch i % 4 {
+		case 1:
 			r, err := k.Write(ctx, who, kernel.WriteRequest{Text: text, Supersedes: last})
 			if err != nil {
 				return err
 			}
 			l.note("write", r.Stored[0], text, last, "superseded")
 			last = r.Stored[0]
-		case i%4 == 2:
+		case 2:
 			r, err := k.Write(ctx, who, kernel.WriteRequest{Text: fmt.Sprintf("worker %s has done %d.", name, i-1)})
 			if err != nil {
 				return err
 			}
 			l.note("write", r.Deduplicated[0], "", kernel.ID{}, "")
-		case i%4 == 3:
+		case 3:
 			if _, err := k.Retract(ctx, who, kernel.RetractRequest{ID: last}); err != nil {
 				return err
 			}
@@ -110,7 +111,7 @@ func TestKilledDatabase(t *testing.T) {
 			l.check(t, k)
 		}
 		who := stormer(t, k, round)
-		runStorm(t, k, who, fmt.Sprint(round), l, func() { kill(t, server, pool, killAll) })
+		runStorm(t, k, who, strconv.Itoa(round), l, func() { kill(t, server, pool, killAll) })
 		require.Error(t, server.Close(t.Context()), "it did not end by itself")
 		pool.Close()
 	}

@@ -14,12 +14,12 @@ import (
 // always says so, in the reply and in the audit row.
 type Brownout string
 
-// BrownoutEmbedder: the embedding model failed; words alone were used, or the memory was
-// stored without a vector.
+// BrownoutEmbedder says that the embedding model failed: words alone were used, or the memory
+// was stored without a vector.
 const BrownoutEmbedder Brownout = "embedder_unavailable"
 
 // errEmbedding is a fault of the model; it degrades a call, it does not fail it.
-var errEmbedding = errors.New("embedding failed") //nolint:gochecknoglobals // a sentinel
+var errEmbedding = errors.New("embedding failed")
 
 // embed returns the unit vector of a text, nil for a text in which the model sees nothing.
 // It fails with errEmbedding when the model does, and with the context's error when the
@@ -34,7 +34,7 @@ func (k *Kernel) embed(ctx context.Context, text string) ([]float32, error) {
 	runHooks(ctx, k, func(h ModelHook) { h.ModelCall(ctx, modelInfo) })
 	switch {
 	case ctx.Err() != nil:
-		return nil, ctx.Err() //nolint:wrapcheck // the caller's own context
+		return nil, ctx.Err()
 	case err != nil:
 		return nil, fmt.Errorf("%w: %w", errEmbedding, err)
 	case len(vectors) != 1 || len(vectors[0]) != info.Dim:
@@ -66,11 +66,11 @@ func (k *Kernel) askModel(ctx context.Context, info *model.Info, text string) ([
 func (k *Kernel) callModel(ctx context.Context, text string) (vectors [][]float32, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			k.logPanic(ctx, "embedder panicked", r)
+			k.logPanic(ctx, "embedder", r)
 			vectors, err = nil, mem.ErrInternal
 		}
 	}()
-	return k.embedder.Embed(ctx, []string{text}) //nolint:wrapcheck // wrapped by the caller
+	return k.embedder.Embed(ctx, []string{text})
 }
 
 // unit scales a vector to length 1, in a copy; the zero vector becomes nil.

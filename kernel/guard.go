@@ -83,7 +83,7 @@ func (k *Kernel) newEvent(c *call, now time.Time) audit.Event {
 func run[Rep any](ctx context.Context, k *Kernel, c *call, cur *current, body func(context.Context, *current) (*Rep, error)) (rep *Rep, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			k.logPanic(ctx, "syscall panicked", r)
+			k.logPanic(ctx, "syscall", r)
 			rep, err = nil, mem.ErrInternal
 		}
 	}()
@@ -107,7 +107,7 @@ func (k *Kernel) admit(ctx context.Context, c *call, cur *current) error {
 		return mem.ErrForbidden
 	}
 	if err := ctx.Err(); err != nil {
-		return err //nolint:wrapcheck // the context's own error
+		return err
 	}
 	steps, early := c.steps, true
 	if len(steps) > 0 && k.limiter.spent(c.who.Principal(), c.op, cur.now) {
@@ -115,7 +115,7 @@ func (k *Kernel) admit(ctx context.Context, c *call, cur *current) error {
 	}
 	gate, err := k.store.Gate(ctx, c.who, steps...)
 	if err != nil {
-		return err //nolint:wrapcheck // already one of package mem's
+		return err
 	}
 	cur.policy = mem.MergePolicies(gate.Policies)
 	if !c.sensitive && !cur.policy.Sensitive {
@@ -135,7 +135,7 @@ func (k *Kernel) admit(ctx context.Context, c *call, cur *current) error {
 	if !early {
 		// The bucket looked empty and was not: read now what did not travel with the gate.
 		if _, err := k.store.Gate(ctx, c.who, c.steps...); err != nil {
-			return err //nolint:wrapcheck // already one of package mem's
+			return err
 		}
 	}
 	return nil
@@ -194,7 +194,8 @@ func (k *Kernel) notRecorded(ctx context.Context, op acl.Op, err error) error {
 
 // judge classifies an error for the audit log and strips what the caller must not be told.
 func (k *Kernel) judge(ctx context.Context, c *call, cur *current, err error) (audit.Result, error) {
-	reason, result := "", audit.ResultError
+	var reason string
+	result := audit.ResultError
 	switch {
 	case errors.Is(err, mem.ErrNotFound):
 		// What the caller gets is the same, and so is its text.

@@ -71,7 +71,7 @@ type DriverInfo struct {
 func (k *Kernel) hookBegin(ctx context.Context, op acl.Op) context.Context {
 	for _, h := range k.hooks {
 		if s, ok := h.(SyscallHook); ok {
-			ctx = k.beginOne(ctx, s, op)
+			ctx = k.beginOne(ctx, s, op) //nolint:fatcontext // each hook adds its own values to the call's context
 		}
 	}
 	return ctx
@@ -99,6 +99,6 @@ func runHooks[H any](ctx context.Context, k *Kernel, call func(H)) {
 
 func (k *Kernel) recoverHook(ctx context.Context) {
 	if r := recover(); r != nil {
-		k.logPanic(ctx, "hook panicked", r)
+		k.logPanic(ctx, "hook", r)
 	}
 }

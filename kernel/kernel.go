@@ -72,7 +72,7 @@ func Open(db *pgxpool.Pool, opts ...Option) (*Kernel, error) {
 	}
 	registry, err := driver.NewRegistry(append([]driver.Driver{baseline.New()}, cfg.drivers...)...)
 	if err != nil {
-		return nil, err //nolint:wrapcheck // names the driver already
+		return nil, err
 	}
 	if cfg.logger == nil {
 		cfg.logger = slog.New(slog.DiscardHandler)
@@ -93,7 +93,7 @@ func Migrate(ctx context.Context, db *pgxpool.Pool) error {
 	if db == nil {
 		return &mem.InvalidError{Field: "db", Reason: "it is nil"}
 	}
-	return queries.Migrate(ctx, db) //nolint:wrapcheck // says what it did
+	return queries.Migrate(ctx, db)
 }
 
 // Ready reports whether the kernel can work: the schema is this build's, pgvector is 0.7 or
@@ -162,8 +162,8 @@ func (k *Kernel) WithTx(tx pgx.Tx) *Kernel {
 // clock returns the time of a call in the database's precision.
 func (k *Kernel) clock() time.Time { return k.now().UTC().Truncate(time.Microsecond) }
 
-func (k *Kernel) logPanic(ctx context.Context, msg string, r any) {
+func (k *Kernel) logPanic(ctx context.Context, in string, r any) {
 	// Not the value: it may hold text.
-	k.logger.LogAttrs(ctx, slog.LevelError, msg,
-		slog.String("type", fmt.Sprintf("%T", r)), slog.String("stack", string(debug.Stack())))
+	k.logger.LogAttrs(ctx, slog.LevelError, "panic",
+		slog.String("in", in), slog.String("type", fmt.Sprintf("%T", r)), slog.String("stack", string(debug.Stack())))
 }

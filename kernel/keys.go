@@ -83,21 +83,21 @@ func defaultProvenance(r Role) Provenance {
 
 func (r *KeyRequest) validate() error {
 	if err := mem.CheckText("Actor", r.Actor, maxActor); err != nil {
-		return err //nolint:wrapcheck // names the field already
+		return err
 	}
 	if !r.Role.Valid() {
 		return &mem.InvalidError{Field: "Role", Reason: "unknown role"}
 	}
 	if err := mem.CheckLabel("AgentID", r.AgentID, maxActor); err != nil {
-		return err //nolint:wrapcheck // names the field already
+		return err
 	}
 	if r.Provenance != "" && !r.Provenance.Valid() {
 		return &mem.InvalidError{Field: "Provenance", Reason: "unknown class"}
 	}
 	if err := mem.CheckLabel("Label", r.Label, maxActor); err != nil {
-		return err //nolint:wrapcheck // names the field already
+		return err
 	}
-	return mem.CheckTime("ExpiresAt", r.ExpiresAt) //nolint:wrapcheck // names the field already
+	return mem.CheckTime("ExpiresAt", r.ExpiresAt)
 }
 
 // makeKey makes the secret and fills in the defaults of a valid request.
@@ -152,7 +152,7 @@ func (h Keys) Create(ctx context.Context, who Identity, req KeyRequest) (*Creden
 		event := cur.finish()
 		err := h.k.store.CreateKey(ctx, key, &event)
 		cur.recorded = err == nil
-		return cred, err //nolint:wrapcheck // already one of package mem's
+		return cred, err
 	})
 }
 
@@ -193,7 +193,7 @@ func (h Keys) Revoke(ctx context.Context, who Identity, req RevokeKeyRequest) (*
 				return reply.RevokedAt, nil, cur.finish(), nil
 			})
 		cur.recorded = err == nil
-		return reply, err //nolint:wrapcheck // already one of package mem's
+		return reply, err
 	})
 }
 
@@ -238,7 +238,7 @@ func (h Keys) Rotate(ctx context.Context, who Identity, req RotateKeyRequest) (*
 				return cur.now.Add(req.Overlap), key, cur.finish(), nil
 			})
 		cur.recorded = err == nil
-		return cred, err //nolint:wrapcheck // already one of package mem's
+		return cred, err
 	})
 }
 
@@ -264,7 +264,7 @@ func (h Keys) List(ctx context.Context, who Identity, req ListKeysRequest) iter.
 			return &[]store.Key{}, nil
 		}
 		keys, err := h.k.store.ListKeys(ctx, root, "", ID{}, keyPage)
-		return &keys, err //nolint:wrapcheck // already one of package mem's
+		return &keys, err
 	})
 	return func(yield func(Key, error) bool) {
 		if err != nil {

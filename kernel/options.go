@@ -111,7 +111,7 @@ func setDefault[T int | time.Duration](field *T, value T) {
 }
 
 // validate refuses limits outside what the kernel can hold to.
-func (l *Limits) validate() error {
+func (l Limits) validate() error {
 	for _, f := range []struct {
 		name  string
 		value int64

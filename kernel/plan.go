@@ -75,7 +75,7 @@ func (s *search) ask(ctx context.Context, d driver.Driver, view *store.View) (pl
 func (s *search) call(ctx context.Context, d driver.Driver, view *store.View) (r planResult) {
 	defer func() {
 		if p := recover(); p != nil {
-			s.k.logPanic(ctx, "driver panicked", p)
+			s.k.logPanic(ctx, "driver", p)
 			r = planResult{err: &planError{reason: "panic", cause: mem.ErrInternal}}
 		}
 	}()

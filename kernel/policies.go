@@ -42,14 +42,14 @@ func (h Policies) Put(ctx context.Context, who Identity, req PutPolicyRequest) (
 		case err == nil:
 			prior = latest.Version
 		case !errors.Is(err, mem.ErrNotFound):
-			return nil, err //nolint:wrapcheck // already one of package mem's
+			return nil, err
 		}
 		v := &PolicyVersion{Namespace: req.Namespace, Version: prior + 1, Policy: req.Policy, CreatedAt: cur.now, Actor: who.Actor()}
 		cur.detail.Str("target", req.Namespace.String()).Int("version", int64(v.Version))
 		event := cur.finish()
 		err = h.k.store.PutPolicy(ctx, v, prior, who.KeyID(), &event)
 		cur.recorded = err == nil
-		return v, err //nolint:wrapcheck // already one of package mem's
+		return v, err
 	})
 }
 
@@ -74,6 +74,6 @@ func (h Policies) Get(ctx context.Context, who Identity, req GetPolicyRequest) (
 			managed = who.Namespace()
 		}
 		cur.detail.Str("target", ns.String())
-		return h.k.store.LatestPolicy(ctx, who.Scope(), managed, ns) //nolint:wrapcheck // already one of package mem's
+		return h.k.store.LatestPolicy(ctx, who.Scope(), managed, ns)
 	})
 }

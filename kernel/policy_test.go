@@ -2,6 +2,7 @@ package kernel_test
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -74,10 +75,10 @@ func TestPolicyWrites(t *testing.T) {
 		r.rule(t, tc.root, tc.child)
 		before := sqlValue[int](t, r.Pool, `SELECT count(*)::int FROM memkernel.captures`)
 		result, detail := kernel.AuditResult("ok"), []string(nil)
-		switch tc.target {
-		case kernel.ErrForbidden:
+		switch {
+		case errors.Is(tc.target, kernel.ErrForbidden):
 			result, detail = "denied", []string{"reason=forbidden"}
-		case kernel.ErrTooLarge:
+		case errors.Is(tc.target, kernel.ErrTooLarge):
 			result, detail = "error", []string{"reason=too_large"}
 		}
 		r.RequireAudit(t, "write", result, func() { require.ErrorIs(t, write(tc.text, tc.kind), tc.target, tc.name) }, detail...)

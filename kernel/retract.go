@@ -56,6 +56,6 @@ func (k *Kernel) Retract(ctx context.Context, who Identity, req RetractRequest) 
 			return nil, fmt.Errorf("%w: the memory ended meanwhile", mem.ErrConflict)
 		}
 		cur.recorded = err == nil
-		return &RetractReply{EndedAt: cur.now}, err //nolint:wrapcheck // already one of package mem's
+		return &RetractReply{EndedAt: cur.now}, err
 	})
 }

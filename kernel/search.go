@@ -119,7 +119,7 @@ func (r *SearchRequest) validate(limits *Limits) error {
 		value time.Time
 	}{{"AsOf", r.AsOf}, {"From", r.From}, {"To", r.To}} {
 		if err := mem.CheckTime(t.field, t.value); err != nil {
-			return err //nolint:wrapcheck // names the field already
+			return err
 		}
 	}
 	return nil
@@ -132,9 +132,8 @@ type search struct {
 	req   *SearchRequest
 	query driver.Query
 	// view is the one that was prefetched for; a fallback gets a fresh one.
-	view   *store.View
-	cancel context.CancelFunc
-	ahead  *store.Prefetch
+	view  *store.View
+	ahead *store.Prefetch
 	// violations counts proposals of rows that the driver had not been shown.
 	violations int
 }
@@ -157,7 +156,7 @@ func (k *Kernel) Search(ctx context.Context, who Identity, req SearchRequest) (*
 	if !who.IsZero() && req.validate(&k.limits) == nil {
 		s.prepare(ctx)
 		defer s.close()
-		c.purpose, c.steps = s.query.Text, s.steps()
+		c.purpose, c.steps = s.query.Text, s.steps(ctx)
 	}
 	return guard(ctx, k, &c, s.run)
 }
@@ -184,7 +183,7 @@ func (s *search) filter() store.Filter {
 
 // steps returns the reads that can travel with the gate: whatever the driver will ask for
 // anyway. A remote embedding model is not asked before the gate has opened.
-func (s *search) steps() []queries.Step {
+func (s *search) steps(ctx context.Context) []queries.Step {
 	name := s.req.Driver
 	if name == "" {
 		name = baseline.Name
@@ -194,14 +193,13 @@ func (s *search) steps() []queries.Step {
 	if !ok || !can {
 		return nil
 	}
-	return s.prefetch(fetcher)
+	return s.prefetch(ctx, fetcher)
 }
 
-func (s *search) prefetch(fetcher driver.Prefetcher) (steps []queries.Step) {
-	ctx := context.Background() //nolint:forbidigo // an in-process model does no I/O that could be cancelled
+func (s *search) prefetch(ctx context.Context, fetcher driver.Prefetcher) (steps []queries.Step) {
 	defer func() {
 		if r := recover(); r != nil {
-			s.k.logPanic(ctx, "driver panicked in Prefetch", r)
+			s.k.logPanic(ctx, "driver", r)
 			steps, s.ahead = nil, nil
 		}
 	}()
@@ -220,7 +218,7 @@ func (s *search) prefetch(fetcher driver.Prefetcher) (steps []queries.Step) {
 func (s *search) run(ctx context.Context, cur *current) (*SearchReply, error) {
 	if s.ahead != nil {
 		if err := s.ahead.Keep(); err != nil {
-			return nil, err //nolint:wrapcheck // names the field already
+			return nil, err
 		}
 	}
 	name, err := s.choose(&cur.policy)
@@ -268,7 +266,7 @@ func (s *search) rank(ctx context.Context, name string, reply *SearchReply) ([]d
 		}
 		var failed *planError
 		if ctx.Err() != nil {
-			return nil, ctx.Err() //nolint:wrapcheck // the caller's own context
+			return nil, ctx.Err()
 		}
 		if !errors.As(err, &failed) || name == baseline.Name {
 			return nil, plainError(err)
@@ -317,7 +315,7 @@ func (s *search) fill(ctx context.Context, ranked []driver.Ranked, reply *Search
 	filter := s.filter()
 	found, err := s.k.store.Serve(ctx, s.who.Scope(), &filter, ids)
 	if err != nil {
-		return err //nolint:wrapcheck // already one of package mem's
+		return err
 	}
 	for _, r := range ranked {
 		m, ok := found[r.Ref]

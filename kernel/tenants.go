@@ -26,7 +26,7 @@ func (r *TenantRequest) validate() error {
 	if _, err := parseTenant(r.Tenant); err != nil {
 		return err
 	}
-	return mem.CheckLabel("Reason", r.Reason, maxActor) //nolint:wrapcheck // names the field already
+	return mem.CheckLabel("Reason", r.Reason, maxActor)
 }
 
 // parseTenant returns the root of a tenant's namespaces.

@@ -53,9 +53,9 @@ type WriteReply struct {
 
 func (r *WriteRequest) validate(limits *Limits, draft *writepath.Draft) error {
 	if err := draft.Validate(limits.MaxTextBytes); err != nil {
-		return err //nolint:wrapcheck // names the field already
+		return err
 	}
-	return mem.CheckLabel("IdempotencyKey", r.IdempotencyKey, maxActor) //nolint:wrapcheck // names the field already
+	return mem.CheckLabel("IdempotencyKey", r.IdempotencyKey, maxActor)
 }
 
 // digest tells requests with one idempotency key apart.
@@ -137,14 +137,14 @@ func writeAllowed(p *mem.EffectivePolicy, d *writepath.Draft) error {
 func (k *Kernel) prepareWrite(ctx context.Context, w *store.Write, state *writepath.State, reply *WriteReply) error {
 	dec, err := writepath.Decide(w.Draft, state)
 	if err != nil {
-		return err //nolint:wrapcheck // already one of package mem's
+		return err
 	}
 	if dec.Action == writepath.Replay || dec.Action == writepath.Duplicate {
 		return nil
 	}
 	if !k.embedder.Info().InProcess {
 		if err := w.Keep(ctx); err != nil && !errors.Is(err, writepath.ErrStale) {
-			return err //nolint:wrapcheck // already one of package mem's
+			return err
 		}
 	}
 	w.Draft.Embedding, err = k.embed(ctx, w.Draft.Text)

@@ -50,7 +50,7 @@ func Pipeline(ctx context.Context, db BatchSender, steps ...Step) error {
 	return first
 }
 
-var errRecording = errors.New("recording") //nolint:gochecknoglobals // a sentinel, like any error value
+var errRecording = errors.New("recording")
 
 // recorder is a database that only takes note of what it is asked.
 type recorder struct{ batch pgx.Batch }
@@ -84,7 +84,7 @@ func (r *replayer) Exec(context.Context, string, ...any) (pgconn.CommandTag, err
 func (r *replayer) Query(context.Context, string, ...any) (pgx.Rows, error) {
 	rows, err := r.results.Query()
 	if err != nil {
-		return nil, err //nolint:wrapcheck // as the generated code expects
+		return nil, err
 	}
 	return newQuickRows(rows), nil
 }

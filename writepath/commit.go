@@ -114,7 +114,7 @@ func Commit(ctx context.Context, l Ledger, d *Draft, first *State) (Decision, St
 		err = l.Serialized(ctx, func(l Ledger) error {
 			fresh, err := l.State(ctx)
 			if err != nil {
-				return err //nolint:wrapcheck // already one of package mem's
+				return err
 			}
 			dec, st, err = attempt(ctx, l, d, &fresh)
 			return err
@@ -131,5 +131,5 @@ func attempt(ctx context.Context, l Ledger, d *Draft, st *State) (Decision, Stat
 	if err != nil || dec.Action == Replay {
 		return dec, *st, err
 	}
-	return dec, *st, l.Apply(ctx, dec) //nolint:wrapcheck // already one of package mem's
+	return dec, *st, l.Apply(ctx, dec)
 }

@@ -38,19 +38,19 @@ const (
 // error is an *mem.InvalidError or *mem.TooLargeError that names the field of the request.
 func (d *Draft) Validate(maxBytes int) error {
 	if err := mem.CheckText("Text", d.Text, maxBytes); err != nil {
-		return err //nolint:wrapcheck // names the field already
+		return err
 	}
 	if !d.Kind.Valid() {
 		return &mem.InvalidError{Field: "Kind", Reason: "unknown kind"}
 	}
 	if err := mem.CheckLabel("Source", d.Source, MaxSourceBytes); err != nil {
-		return err //nolint:wrapcheck // names the field already
+		return err
 	}
 	if err := mem.CheckTime("EventTime", d.EventTime); err != nil {
-		return err //nolint:wrapcheck // names the field already
+		return err
 	}
 	if err := mem.CheckTime("EventEnd", d.EventEnd); err != nil {
-		return err //nolint:wrapcheck // names the field already
+		return err
 	}
 	if !d.EventEnd.IsZero() && d.EventTime.IsZero() {
 		return &mem.InvalidError{Field: "EventEnd", Reason: "it needs an EventTime"}

@@ -52,7 +52,7 @@ func (baseline) Prefetch(q driver.Query) driver.Prefetch {
 func (baseline) Plan(ctx context.Context, view driver.ScopedView, q driver.Query) (driver.Plan, error) {
 	words, err := view.Candidates(ctx, driver.CandidateQuery{Text: q.Text, Limit: pool(q.K)})
 	if err != nil {
-		return driver.Plan{}, err //nolint:wrapcheck // the view's own error
+		return driver.Plan{}, err
 	}
 	merged := newMerge()
 	merged.add(words[:min(len(words), lane(q.K))], func(c *driver.Candidate) float64 { return c.BM25 })
@@ -67,9 +67,9 @@ func (baseline) Plan(ctx context.Context, view driver.ScopedView, q driver.Query
 func nearest(ctx context.Context, view driver.ScopedView, q driver.Query) ([]driver.Candidate, error) {
 	embedding, err := view.Embed(ctx, q.Text)
 	if err != nil {
-		return nil, err //nolint:wrapcheck // the view's own error
+		return nil, err
 	}
-	return view.Vector(ctx, driver.VectorQuery{Embedding: embedding, Limit: lane(q.K)}) //nolint:wrapcheck // the view's own error
+	return view.Vector(ctx, driver.VectorQuery{Embedding: embedding, Limit: lane(q.K)})
 }
 
 type entry struct {

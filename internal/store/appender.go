@@ -177,7 +177,7 @@ func bumpAll(served []access) queries.Step {
 		p.Times = append(p.Times, s.at)
 	}
 	return func(ctx context.Context, q *queries.Queries) error {
-		return q.AccessBumpMany(ctx, p) //nolint:wrapcheck // run maps it
+		return q.AccessBumpMany(ctx, p)
 	}
 }
 
@@ -195,7 +195,7 @@ func appendParams(e *audit.Event) queries.AuditAppendParams {
 func appendEvent(e *audit.Event) queries.Step {
 	p := queries.AuditRecordParams(appendParams(e))
 	return func(ctx context.Context, q *queries.Queries) error {
-		return q.AuditRecord(ctx, p) //nolint:wrapcheck // run maps it
+		return q.AuditRecord(ctx, p)
 	}
 }
 
@@ -204,7 +204,7 @@ func appendOne(r *appendRequest) queries.Step {
 	return func(ctx context.Context, q *queries.Queries) error {
 		n, err := q.AuditAppend(ctx, p)
 		r.recorded = err == nil && n == 0
-		return err //nolint:wrapcheck // run maps it
+		return err
 	}
 }
 
@@ -228,7 +228,7 @@ func appendGroup(group []*appendRequest) queries.Step {
 	return func(ctx context.Context, q *queries.Queries) error {
 		added, err := q.AuditAppendMany(ctx, p)
 		if err != nil || len(added) == len(group) {
-			return err //nolint:wrapcheck // run maps it
+			return err
 		}
 		fresh := make(map[mem.ID]bool, len(added))
 		for _, id := range added {

@@ -43,7 +43,7 @@ func (s *Store) lexicalArm(cfg *ViewConfig, text string) *lexicalFetch {
 				if err == nil {
 					f.stats = lexical.Stats{Docs: r.LiveRows, TotalLength: r.LiveLength}
 				}
-				return err //nolint:wrapcheck // run maps it
+				return err
 			},
 			func(ctx context.Context, q *queries.Queries) error {
 				rows, err := q.PostingList(ctx, queries.PostingListParams{
@@ -52,7 +52,7 @@ func (s *Store) lexicalArm(cfg *ViewConfig, text string) *lexicalFetch {
 				if err == nil {
 					f.postings = toPostings(rows)
 				}
-				return err //nolint:wrapcheck // run maps it
+				return err
 			},
 		}
 		return f
@@ -71,14 +71,14 @@ func (s *Store) lexicalArm(cfg *ViewConfig, text string) *lexicalFetch {
 			if err == nil {
 				f.stats = lexical.Stats{Docs: r.LiveRows, TotalLength: r.LiveLength}
 			}
-			return err //nolint:wrapcheck // run maps it
+			return err
 		},
 		func(ctx context.Context, q *queries.Queries) error {
 			rows, err := q.PostingListFiltered(ctx, p)
 			if err == nil {
 				f.postings = toPostings(rows)
 			}
-			return err //nolint:wrapcheck // run maps it
+			return err
 		},
 	}
 	return f

@@ -41,7 +41,7 @@ func (s *Store) Gate(ctx context.Context, who acl.Identity, steps ...queries.Ste
 			known = false
 			return nil
 		case err != nil:
-			return err //nolint:wrapcheck // run maps it
+			return err
 		}
 		row = r
 		return nil

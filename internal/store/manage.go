@@ -42,7 +42,7 @@ func toKey(r *queries.APIKey) Key {
 
 func insertKey(k *Key) queries.Step {
 	return func(ctx context.Context, q *queries.Queries) error {
-		return q.KeyInsert(ctx, queries.KeyInsertParams{ //nolint:wrapcheck // run maps it
+		return q.KeyInsert(ctx, queries.KeyInsertParams{
 			Tenant: k.Namespace.Tenant(), ID: uuid.UUID(k.ID), Namespace: k.Namespace.String(), Actor: k.Actor, AgentID: k.AgentID,
 			Role: string(k.Role), Provenance: string(k.Provenance), Label: k.Label, Prefix: k.Prefix, SecretHash: k.Hash,
 			CreatedAt: k.CreatedAt, CreatedBy: optionalID(k.CreatedBy), RotatedFrom: optionalID(k.RotatedFrom),
@@ -120,7 +120,7 @@ func (s *Store) ChangeKey(ctx context.Context, root acl.Namespace, id mem.ID,
 		}
 		steps := []queries.Step{func(ctx context.Context, q *queries.Queries) error {
 			_, err := q.KeyRevoke(ctx, queries.KeyRevokeParams{Tenant: root.Tenant(), ID: uuid.UUID(id), RevokedAt: &revokedAt})
-			return err //nolint:wrapcheck // run maps it
+			return err
 		}}
 		if next != nil {
 			steps = append(steps, insertKey(next))
@@ -239,7 +239,7 @@ func (s *Store) Retract(ctx context.Context, who acl.Identity, id mem.ID, note s
 		_, err := q.MemoryRetract(ctx, queries.MemoryRetractParams{
 			TValidTo: now, Note: note, Tenant: who.Tenant(), ID: uuid.UUID(id), Namespace: who.Namespace().String(),
 		})
-		return err //nolint:wrapcheck // run maps it
+		return err
 	}}
 	steps = append(steps, closeArms(who, place(ns), id)...)
 	return s.atomic(ctx, append(steps, appendEvent(event), bumpNamespace(who, 0, 0, optionalID(id)))...)

@@ -34,7 +34,7 @@ func (s *Store) Find(scope acl.Scope, id mem.ID, asOf time.Time, out *Found) []q
 			m := toMemory(&row)
 			out.Memory = &m
 		}
-		return err //nolint:wrapcheck // run maps it
+		return err
 	}
 	if !asOf.IsZero() {
 		get = func(ctx context.Context, q *queries.Queries) error {
@@ -46,7 +46,7 @@ func (s *Store) Find(scope acl.Scope, id mem.ID, asOf time.Time, out *Found) []q
 				m := toMemory(&row)
 				out.Memory = &m
 			}
-			return err //nolint:wrapcheck // run maps it
+			return err
 		}
 	}
 	return []queries.Step{get, hidden(scope, id, &out.Hidden)}
@@ -60,7 +60,7 @@ func hidden(scope acl.Scope, id mem.ID, out *bool) queries.Step {
 		if err == nil {
 			*out = ok
 		}
-		return err //nolint:wrapcheck // run maps it
+		return err
 	}
 }
 
@@ -89,7 +89,7 @@ func (s *Store) History(scope acl.Scope, id mem.ID, beforeTime time.Time, before
 				out.Memories = append(out.Memories, toMemory(&row))
 			}
 		}
-		return err //nolint:wrapcheck // run maps it
+		return err
 	}
 	return []queries.Step{list, hidden(scope, id, &out.Hidden)}
 }

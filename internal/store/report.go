@@ -27,7 +27,7 @@ func (s *Store) Stats(scope acl.Scope, own acl.Namespace, kinds *[]KindStats, lo
 		func(ctx context.Context, q *queries.Queries) error {
 			rows, err := q.MemoryStats(ctx, queries.MemoryStatsParams{Tenant: scope.Tenant(), Namespaces: scope.Namespaces()})
 			if err != nil {
-				return err //nolint:wrapcheck // run maps it
+				return err
 			}
 			for _, r := range rows {
 				*kinds = append(*kinds, KindStats{
@@ -42,7 +42,7 @@ func (s *Store) Stats(scope acl.Scope, own acl.Namespace, kinds *[]KindStats, lo
 			if err == nil {
 				*log = AuditStats{Total: r.Total, Denied: r.Denied, Failed: r.Failed}
 			}
-			return err //nolint:wrapcheck // run maps it
+			return err
 		},
 	}
 }
@@ -78,7 +78,7 @@ func (s *Store) AuditPage(query *AuditQuery, out *[]audit.Event) queries.Step {
 	return func(ctx context.Context, q *queries.Queries) error {
 		rows, err := q.AuditSearch(ctx, p)
 		if err != nil {
-			return err //nolint:wrapcheck // run maps it
+			return err
 		}
 		*out = make([]audit.Event, len(rows))
 		for i, r := range rows {

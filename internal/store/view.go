@@ -144,7 +144,7 @@ func (v *view) leave(ctx context.Context, rows []driver.Candidate, err error) ([
 	}
 	if err != nil {
 		if ctx.Err() != nil && errors.Is(err, context.Canceled) {
-			return nil, context.Cause(ctx) //nolint:wrapcheck // the context's own error
+			return nil, context.Cause(ctx)
 		}
 		return nil, err
 	}

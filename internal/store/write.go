@@ -128,7 +128,7 @@ func (w *Write) Keep(ctx context.Context) error {
 		return nil
 	}
 	err := w.store.run(ctx, func(ctx context.Context, q *queries.Queries) error {
-		return q.CaptureInsert(ctx, w.capture(capturePending, nil)) //nolint:wrapcheck // run maps it
+		return q.CaptureInsert(ctx, w.capture(capturePending, nil))
 	})
 	w.captured = err == nil
 	return err
@@ -208,7 +208,7 @@ func (w *Write) steps(ctx context.Context, dec writepath.Decision) ([]queries.St
 		steps = append(steps, closeArms(w.Who, w.place, dec.Memory)...)
 	} else {
 		steps = append(steps, func(ctx context.Context, q *queries.Queries) error {
-			return q.MemoryInsert(ctx, w.insertParams()) //nolint:wrapcheck // run maps it
+			return q.MemoryInsert(ctx, w.insertParams())
 		})
 	}
 	if w.Draft.Embedding != nil {
@@ -252,9 +252,9 @@ func (w *Write) finishCapture(receipt []byte) queries.Step {
 			_, err := q.CaptureFinish(ctx, queries.CaptureFinishParams{
 				Tenant: w.Who.Tenant(), ID: uuid.UUID(w.Capture), Result: receipt, FinishedAt: optionalTime(w.Now),
 			})
-			return err //nolint:wrapcheck // run maps it
+			return err
 		}
-		return q.CaptureInsert(ctx, w.capture(captureDone, receipt)) //nolint:wrapcheck // run maps it
+		return q.CaptureInsert(ctx, w.capture(captureDone, receipt))
 	}
 }
 
@@ -263,7 +263,7 @@ func (w *Write) hold(id mem.ID) queries.Step {
 		_, err := q.MemoryHold(ctx, queries.MemoryHoldParams{
 			Tenant: w.Who.Tenant(), ID: uuid.UUID(id), Namespace: w.Who.Namespace().String(),
 		})
-		return err //nolint:wrapcheck // run maps it
+		return err
 	}
 }
 
@@ -292,13 +292,13 @@ func (w *Write) supersede(victim mem.ID) queries.Step {
 			CaptureID: p.CaptureID, Terms: p.Terms, TermsLength: p.TermsLength, TermsVersion: p.TermsVersion,
 			Victim: uuid.UUID(victim),
 		})
-		return err //nolint:wrapcheck // run maps it
+		return err
 	}
 }
 
 func (w *Write) insertVector(model int32) queries.Step {
 	return func(ctx context.Context, q *queries.Queries) error {
-		return q.VectorInsert(ctx, queries.VectorInsertParams{ //nolint:wrapcheck // run maps it
+		return q.VectorInsert(ctx, queries.VectorInsertParams{
 			TenantID: w.place.TenantID, ID: uuid.UUID(w.Memory), Model: model, Ns: w.place.ID,
 			Tokens: int32(w.Draft.Tokens), Dim: int32(len(w.Draft.Embedding)), Embedding: w.Draft.Embedding, //nolint:gosec // bounded
 		})
@@ -313,7 +313,7 @@ func (w *Write) insertTerms() queries.Step {
 		tfs[i] = int16(min(t.TF, math.MaxInt16)) //nolint:gosec // BM25 saturates long before
 	}
 	return func(ctx context.Context, q *queries.Queries) error {
-		return q.TermInsertMany(ctx, queries.TermInsertManyParams{ //nolint:wrapcheck // run maps it
+		return q.TermInsertMany(ctx, queries.TermInsertManyParams{
 			TenantID: w.place.TenantID, Ns: w.place.ID, ID: uuid.UUID(w.Memory), Terms: hashes, Tfs: tfs,
 			Length: int32(w.doc.Length), Tokens: int32(w.Draft.Tokens), //nolint:gosec // bounded by the text limit
 		})
@@ -324,19 +324,19 @@ func (w *Write) insertTerms() queries.Step {
 func closeArms(who acl.Identity, at place, id mem.ID) []queries.Step {
 	return []queries.Step{
 		func(ctx context.Context, q *queries.Queries) error {
-			return q.TermCloseMany(ctx, queries.TermCloseManyParams{ //nolint:wrapcheck // run maps it
+			return q.TermCloseMany(ctx, queries.TermCloseManyParams{
 				Tenant: who.Tenant(), ID: uuid.UUID(id), Namespace: who.Namespace().String(), TenantID: at.TenantID, Ns: at.ID,
 			})
 		},
 		func(ctx context.Context, q *queries.Queries) error {
-			return q.VectorClose(ctx, queries.VectorCloseParams{TenantID: at.TenantID, ID: uuid.UUID(id)}) //nolint:wrapcheck // run maps it
+			return q.VectorClose(ctx, queries.VectorCloseParams{TenantID: at.TenantID, ID: uuid.UUID(id)})
 		},
 	}
 }
 
 func bumpNamespace(who acl.Identity, rows, length int64, closed *uuid.UUID) queries.Step {
 	return func(ctx context.Context, q *queries.Queries) error {
-		return q.NamespaceBump(ctx, queries.NamespaceBumpParams{ //nolint:wrapcheck // run maps it
+		return q.NamespaceBump(ctx, queries.NamespaceBumpParams{
 			Tenant: who.Tenant(), Path: who.Namespace().String(), AddedRows: rows, AddedLength: length, Closed: closed,
 		})
 	}

@@ -23,7 +23,7 @@ func NewID(now time.Time, random io.Reader) (ID, error) {
 		return ID{}, fmt.Errorf("read random bytes: %w", err)
 	}
 	var ms [8]byte
-	binary.BigEndian.PutUint64(ms[:], uint64(now.UnixMilli())) //nolint:gosec // times before 1970 wrap, and still make a valid id
+	binary.BigEndian.PutUint64(ms[:], uint64(now.UnixMilli()))
 	copy(id[:6], ms[2:])
 	id[6] = id[6]&0x0f | 0x70
 	id[8] = id[8]&0x3f | 0x80
