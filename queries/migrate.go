@@ -136,11 +136,8 @@ func migrate(ctx context.Context, db Beginner, step func(context.Context, pgx.Tx
 		pgx.QueryExecModeSimpleProtocol); err != nil {
 		return fmt.Errorf("lock migrations: %w", err)
 	}
-	if _, err := tx.Exec(ctx, `CREATE SCHEMA IF NOT EXISTS memkernel;
-		CREATE TABLE IF NOT EXISTS memkernel.schema_version (
-			version int PRIMARY KEY, name text NOT NULL, sha256 text NOT NULL,
-			applied_at timestamptz NOT NULL DEFAULT now())`, pgx.QueryExecModeSimpleProtocol); err != nil {
-		return fmt.Errorf("create version table: %w", err)
+	if err := createVersionTable(ctx, tx); err != nil {
+		return err
 	}
 	have, err := appliedMigrations(ctx, tx, files)
 	if err != nil {
@@ -151,6 +148,28 @@ func migrate(ctx context.Context, db Beginner, step func(context.Context, pgx.Tx
 	}
 	if err := tx.Commit(ctx); err != nil {
 		return fmt.Errorf("commit migration: %w", err)
+	}
+	return nil
+}
+
+// createVersionTable makes the schema and its version table, unless they are there. The
+// question is put to the catalog as a table: IF NOT EXISTS may go by what the catalog was
+// before the lock was waited for.
+func createVersionTable(ctx context.Context, tx pgx.Tx) error {
+	var exists bool
+	if err := tx.QueryRow(ctx, `SELECT EXISTS (SELECT FROM pg_catalog.pg_class AS c
+		JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
+		WHERE n.nspname = 'memkernel' AND c.relname = 'schema_version')`, pgx.QueryExecModeExec).Scan(&exists); err != nil {
+		return fmt.Errorf("look for the version table: %w", err)
+	}
+	if exists {
+		return nil
+	}
+	if _, err := tx.Exec(ctx, `CREATE SCHEMA IF NOT EXISTS memkernel;
+		CREATE TABLE memkernel.schema_version (
+			version int PRIMARY KEY, name text NOT NULL, sha256 text NOT NULL,
+			applied_at timestamptz NOT NULL DEFAULT now())`, pgx.QueryExecModeSimpleProtocol); err != nil {
+		return fmt.Errorf("create version table: %w", err)
 	}
 	return nil
 }

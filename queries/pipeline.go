@@ -29,17 +29,25 @@ func Pipeline(ctx context.Context, db BatchSender, steps ...Step) error {
 	var rec recorder
 	for i, step := range steps {
 		if err := step(ctx, New(&rec)); !errors.Is(err, errRecording) {
-			return fmt.Errorf("pipeline step %d ran no query: %w", i, err)
+			return fmt.Errorf("pipeline step %d ran no query: %w", i, errors.Join(errOneQuery, err))
 		}
 	}
 	if rec.batch.Len() != len(steps) {
-		return fmt.Errorf("%d pipeline steps ran %d queries", len(steps), rec.batch.Len())
+		return fmt.Errorf("%d pipeline steps ran %d queries: %w", len(steps), rec.batch.Len(), errOneQuery)
 	}
 	results := db.SendBatch(ctx, &rec.batch)
-	replay := New(&replayer{results: results})
+	replay := &replayer{results: results}
+	answers := New(replay)
 	var first error
-	for _, step := range steps {
-		if err := step(ctx, replay); err != nil && first == nil {
+	for i, step := range steps {
+		replay.asked = 0
+		err := step(ctx, answers)
+		if replay.asked != 1 {
+			// Whose the other results are is anybody's guess.
+			first = errors.Join(first, fmt.Errorf("pipeline step %d ran %d queries: %w", i, replay.asked, errOneQuery))
+			break
+		}
+		if err != nil && first == nil {
 			first = err
 		}
 	}
@@ -50,7 +58,10 @@ func Pipeline(ctx context.Context, db BatchSender, steps ...Step) error {
 	return first
 }
 
-var errRecording = errors.New("recording")
+var (
+	errRecording = errors.New("recording")
+	errOneQuery  = errors.New("a step runs exactly one query")
+)
 
 // recorder is a database that only takes note of what it is asked.
 type recorder struct{ batch pgx.Batch }
@@ -74,14 +85,23 @@ type recordedRow struct{}
 
 func (recordedRow) Scan(...any) error { return errRecording }
 
-// replayer answers each query with the next result of a batch.
-type replayer struct{ results pgx.BatchResults }
+// replayer answers the one query of each step with the next result of a batch.
+type replayer struct {
+	results pgx.BatchResults
+	asked   int // queries of the step under way
+}
 
 func (r *replayer) Exec(context.Context, string, ...any) (pgconn.CommandTag, error) {
+	if r.asked++; r.asked > 1 {
+		return pgconn.CommandTag{}, errOneQuery
+	}
 	return r.results.Exec()
 }
 
 func (r *replayer) Query(context.Context, string, ...any) (pgx.Rows, error) {
+	if r.asked++; r.asked > 1 {
+		return nil, errOneQuery
+	}
 	rows, err := r.results.Query()
 	if err != nil {
 		return nil, err
@@ -89,4 +109,13 @@ func (r *replayer) Query(context.Context, string, ...any) (pgx.Rows, error) {
 	return newQuickRows(rows), nil
 }
 
-func (r *replayer) QueryRow(context.Context, string, ...any) pgx.Row { return r.results.QueryRow() }
+func (r *replayer) QueryRow(context.Context, string, ...any) pgx.Row {
+	if r.asked++; r.asked > 1 {
+		return secondRow{}
+	}
+	return r.results.QueryRow()
+}
+
+type secondRow struct{}
+
+func (secondRow) Scan(...any) error { return errOneQuery }
