@@ -1,6 +1,7 @@
 package kernel_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -12,30 +13,34 @@ import (
 
 func TestBootstrapRace(t *testing.T) {
 	t.Parallel()
-	onPools(t, func(t *testing.T, k *kerneltest.Kit) {
-		const n = 16
-		var creds [n]*kernel.Credential
-		var errs [n]error
-		together(n, func(i int) {
-			creds[i], errs[i] = k.Bootstrap(t.Context(), kernel.BootstrapRequest{Tenant: "acme", Actor: "user:dana"})
-		})
-		won := 0
-		for i, err := range errs {
-			if err != nil {
-				require.ErrorIs(t, err, kernel.ErrConflict)
-				require.Nil(t, creds[i])
-				continue
+	for _, size := range poolSizes {
+		t.Run(fmt.Sprint("pool of ", size), func(t *testing.T) {
+			t.Parallel()
+			k := openPool(t, size)
+			const n = 16
+			var creds [n]*kernel.Credential
+			var errs [n]error
+			together(n, func(i int) {
+				creds[i], errs[i] = k.Bootstrap(t.Context(), kernel.BootstrapRequest{Tenant: "acme", Actor: "user:dana"})
+			})
+			won := 0
+			for i, err := range errs {
+				if err != nil {
+					require.ErrorIs(t, err, kernel.ErrConflict)
+					require.Nil(t, creds[i])
+					continue
+				}
+				won++
+				id := must(k.Authenticate(t.Context(), creds[i].Secret))
+				require.Equal(t, kernel.RoleOwner, id.Role())
+				require.Equal(t, "acme", id.Namespace().String())
 			}
-			won++
-			id := must(k.Authenticate(t.Context(), creds[i].Secret))
-			require.Equal(t, kernel.RoleOwner, id.Role())
-			require.Equal(t, "acme", id.Namespace().String())
-		}
-		require.Equal(t, 1, won)
-		require.Equal(t, map[kernel.AuditResult]int{"ok": 1, "error": n - 1}, auditRows(k, "bootstrap"))
-		require.Equal(t, 1, sqlValue[int](t, k.Pool, `SELECT count(*)::int FROM memkernel.api_keys`))
-		requireSound(t, k.Pool)
-	})
+			require.Equal(t, 1, won)
+			require.Equal(t, map[kernel.AuditResult]int{"ok": 1, "error": n - 1}, auditRows(k, "bootstrap"))
+			require.Equal(t, 1, sqlValue[int](t, k.Pool, `SELECT count(*)::int FROM memkernel.api_keys`))
+			requireSound(t, k.Pool)
+		})
+	}
 }
 
 // TestBootstrapAgain: a tenant is given back to its host when it has no owner key left that

@@ -97,7 +97,7 @@ func storm(ctx context.Context, k *kerneltest.Kit, who kernel.Identity, name str
 func TestKilledDatabase(t *testing.T) {
 	t.Parallel()
 	// Not t.TempDir: the server may run as another user.
-	base, err := os.MkdirTemp("/tmp", "mkcrash-")
+	base, err := os.MkdirTemp("/tmp", "mkcrash-") //nolint:usetesting // as said above
 	require.NoError(t, err)
 	require.NoError(t, os.Chmod(base, 0o755))
 	t.Cleanup(func() { _ = os.RemoveAll(base) })

@@ -39,24 +39,24 @@ type attempt struct {
 	// call makes the call.
 	call func(ctx context.Context) error
 	// done counts what the call leaves behind if it happened: 0 or 1.
-	done func(t *testing.T) int
+	done func() int
 	op   kernel.Op
 }
 
 // cutEverywhere makes attempts, each with fresh connections, and cuts them at one message
 // after the other, before it, and where the server answers also before and after the answer.
-func (b *cutBench) cutEverywhere(t *testing.T, next func(t *testing.T, n int) attempt) {
+func (b *cutBench) cutEverywhere(t *testing.T, next func(n int) attempt) {
 	t.Helper()
 	tries, cuts := 0, 0
 	try := func(arm func()) []byte {
 		tries++
-		a := next(t, tries)
+		a := next(tries)
 		before := len(b.whole.Audit())
 		b.Pool.Reset()
 		arm()
 		err := a.call(t.Context())
 		seen := b.wire.Disarm()
-		done := a.done(t)
+		done := a.done()
 		rows := b.whole.Audit()[before:]
 		if err == nil {
 			require.Equal(t, 1, done, "the call succeeded and left nothing")
@@ -112,7 +112,7 @@ func TestCutWrite(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := newCutBench(t, kernel.WithEmbedder(model()))
-			b.cutEverywhere(t, func(t *testing.T, n int) attempt {
+			b.cutEverywhere(t, func(n int) attempt {
 				text := fmt.Sprintf("Fact %d holds.", n)
 				return attempt{
 					op: "write",
@@ -120,7 +120,7 @@ func TestCutWrite(t *testing.T) {
 						_, err := b.Write(ctx, b.who, kernel.WriteRequest{Text: text})
 						return err
 					},
-					done: func(t *testing.T) int { return b.count(t, countText, text) },
+					done: func() int { return b.count(t, countText, text) },
 				}
 			})
 		})
@@ -133,7 +133,7 @@ func TestCutWriteSupersedes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := newCutBench(t, kernel.WithEmbedder(model()))
-			b.cutEverywhere(t, func(t *testing.T, n int) attempt {
+			b.cutEverywhere(t, func(n int) attempt {
 				text := fmt.Sprintf("Fact %d holds no longer.", n)
 				old := b.write(t, kernel.WriteRequest{Text: fmt.Sprintf("Fact %d holds.", n)})
 				return attempt{
@@ -142,7 +142,7 @@ func TestCutWriteSupersedes(t *testing.T) {
 						_, err := b.Write(ctx, b.who, kernel.WriteRequest{Text: text, Supersedes: old})
 						return err
 					},
-					done: func(t *testing.T) int {
+					done: func() int {
 						done := b.count(t, countText, text)
 						closed := b.count(t, `SELECT count(*)::int FROM memkernel.memory_objects WHERE id = $1 AND end_reason = 'superseded'`, old.String())
 						require.Equal(t, done, closed)
@@ -157,7 +157,7 @@ func TestCutWriteSupersedes(t *testing.T) {
 func TestCutWriteDuplicate(t *testing.T) {
 	t.Parallel()
 	b := newCutBench(t, kernel.WithEmbedder(&kerneltest.Embedder{}))
-	b.cutEverywhere(t, func(t *testing.T, n int) attempt {
+	b.cutEverywhere(t, func(n int) attempt {
 		text := fmt.Sprintf("Fact %d holds.", n)
 		id := b.write(t, kernel.WriteRequest{Text: text})
 		return attempt{
@@ -166,7 +166,7 @@ func TestCutWriteDuplicate(t *testing.T) {
 				_, err := b.Write(ctx, b.who, kernel.WriteRequest{Text: text})
 				return err
 			},
-			done: func(t *testing.T) int {
+			done: func() int {
 				return b.count(t, `SELECT coalesce(sum(hits), 0)::int FROM memkernel.memory_access WHERE memory_id = $1`, id.String())
 			},
 		}
@@ -181,8 +181,7 @@ func TestCutWriteWithKey(t *testing.T) {
 			t.Parallel()
 			b := newCutBench(t, kernel.WithEmbedder(model()))
 			var last kernel.WriteRequest
-			retry := func(t *testing.T) {
-				t.Helper()
+			retry := func() {
 				b.Pool.Reset() // what the cut left in the pool is no connection any more
 				reply, err := b.Write(t.Context(), b.who, last)
 				require.NoError(t, err)
@@ -193,9 +192,9 @@ func TestCutWriteWithKey(t *testing.T) {
 				require.Equal(t, 1, b.count(t, `SELECT count(*)::int FROM memkernel.captures WHERE idempotency_key = $1 AND state = 'done'`,
 					last.IdempotencyKey))
 			}
-			b.cutEverywhere(t, func(t *testing.T, n int) attempt {
+			b.cutEverywhere(t, func(n int) attempt {
 				if n > 1 {
-					retry(t)
+					retry()
 				}
 				req := kernel.WriteRequest{Text: fmt.Sprintf("Fact %d holds.", n), IdempotencyKey: fmt.Sprint("request ", n)}
 				last = req
@@ -205,10 +204,10 @@ func TestCutWriteWithKey(t *testing.T) {
 						_, err := b.Write(ctx, b.who, req)
 						return err
 					},
-					done: func(t *testing.T) int { return b.count(t, countText, req.Text) },
+					done: func() int { return b.count(t, countText, req.Text) },
 				}
 			})
-			retry(t)
+			retry()
 		})
 	}
 }
@@ -216,7 +215,7 @@ func TestCutWriteWithKey(t *testing.T) {
 func TestCutRetract(t *testing.T) {
 	t.Parallel()
 	b := newCutBench(t)
-	b.cutEverywhere(t, func(t *testing.T, n int) attempt {
+	b.cutEverywhere(t, func(n int) attempt {
 		id := b.write(t, kernel.WriteRequest{Text: fmt.Sprintf("Fact %d holds.", n)})
 		return attempt{
 			op: "retract",
@@ -224,7 +223,7 @@ func TestCutRetract(t *testing.T) {
 				_, err := b.Retract(ctx, b.who, kernel.RetractRequest{ID: id})
 				return err
 			},
-			done: func(t *testing.T) int {
+			done: func() int {
 				return b.count(t, `SELECT count(*)::int FROM memkernel.memory_objects WHERE id = $1 AND end_reason = 'retracted'`, id.String())
 			},
 		}
@@ -234,7 +233,7 @@ func TestCutRetract(t *testing.T) {
 func TestCutKeyCreate(t *testing.T) {
 	t.Parallel()
 	b := newCutBench(t)
-	b.cutEverywhere(t, func(t *testing.T, n int) attempt {
+	b.cutEverywhere(t, func(n int) attempt {
 		label := fmt.Sprint("key ", n)
 		return attempt{
 			op: "key_create",
@@ -245,7 +244,7 @@ func TestCutKeyCreate(t *testing.T) {
 				}
 				return err
 			},
-			done: func(t *testing.T) int {
+			done: func() int {
 				return b.count(t, `SELECT count(*)::int FROM memkernel.api_keys WHERE label = $1`, label)
 			},
 		}

@@ -225,7 +225,7 @@ func TestHostileDriverFails(t *testing.T) {
 		s.requireFallback(t, reason)
 	}
 	// A nil pointer inside the plan's own goroutine is the driver's to catch; one in Plan is ours.
-	s.replaced = func(_ context.Context, view driver.ScopedView, _ driver.Query) (driver.Plan, error) {
+	s.replaced = func(context.Context, driver.ScopedView, driver.Query) (driver.Plan, error) {
 		var none *stage
 		return driver.Plan{Items: propose(none.own, 1)}, nil
 	}

@@ -75,35 +75,35 @@ var invariants = []struct{ name, sql string }{
 }
 
 // requireSound checks the invariants on a database that nobody else uses at the moment.
-func requireSound(t testing.TB, db *pgxpool.Pool) {
-	t.Helper()
+func requireSound(tb testing.TB, db *pgxpool.Pool) {
+	tb.Helper()
 	parts := make([]string, len(invariants))
 	names := make([]string, len(invariants))
 	for i, inv := range invariants {
 		parts[i], names[i] = "("+inv.sql+")", inv.name
 	}
-	rows, err := db.Query(context.WithoutCancel(t.Context()), "SELECT unnest($1::text[]), unnest(ARRAY["+strings.Join(parts, ",")+"]::bigint[])", names)
-	require.NoError(t, err)
+	rows, err := db.Query(context.WithoutCancel(tb.Context()), "SELECT unnest($1::text[]), unnest(ARRAY["+strings.Join(parts, ",")+"]::bigint[])", names)
+	require.NoError(tb, err)
 	var name string
 	var broken int64
 	_, err = pgx.ForEachRow(rows, []any{&name, &broken}, func() error {
-		require.Zero(t, broken, name)
+		require.Zero(tb, broken, name)
 		return nil
 	})
-	require.NoError(t, err)
+	require.NoError(tb, err)
 }
 
 // sqlValue reads one value behind the kernel's back.
-func sqlValue[T any](t testing.TB, db *pgxpool.Pool, sql string, args ...any) T {
-	t.Helper()
+func sqlValue[T any](tb testing.TB, db *pgxpool.Pool, sql string, args ...any) T {
+	tb.Helper()
 	var v T
-	require.NoError(t, db.QueryRow(context.WithoutCancel(t.Context()), sql, args...).Scan(&v))
+	require.NoError(tb, db.QueryRow(context.WithoutCancel(tb.Context()), sql, args...).Scan(&v))
 	return v
 }
 
 // sqlExec changes something behind the kernel's back.
-func sqlExec(t testing.TB, db *pgxpool.Pool, sql string, args ...any) {
-	t.Helper()
-	_, err := db.Exec(context.WithoutCancel(t.Context()), sql, args...)
-	require.NoError(t, err)
+func sqlExec(tb testing.TB, db *pgxpool.Pool, sql string, args ...any) {
+	tb.Helper()
+	_, err := db.Exec(context.WithoutCancel(tb.Context()), sql, args...)
+	require.NoError(tb, err)
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"testing"
@@ -95,8 +96,8 @@ func TestTwoProcessesWriteOneText(t *testing.T) {
 	require.NoError(t, err)
 	var theirs [writersPerProcess]*kernel.WriteReply
 	require.NoError(t, json.Unmarshal(answer, &theirs), string(answer))
-	for _, err := lines.ReadString('\n'); err == nil; _, err = lines.ReadString('\n') {
-	}
+	_, err = io.Copy(io.Discard, lines)
+	require.NoError(t, err)
 	require.NoError(t, cmd.Wait())
 
 	var stored, same []kernel.ID
