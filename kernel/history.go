@@ -3,7 +3,6 @@ package kernel
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/memkernel/memkernel/acl"
 	"github.com/memkernel/memkernel/internal/store"
@@ -38,22 +37,16 @@ func (k *Kernel) History(ctx context.Context, who Identity, req HistoryRequest) 
 		limit = min(100, k.limits.MaxPage)
 	}
 	var page store.Page
-	var afterTime time.Time
-	var afterID ID
+	var after ID
 	if req.After != nil {
-		afterTime, afterID = req.After.ValidFrom, req.After.ID
+		after = req.After.ID
 	}
 	c := call{
 		op: acl.OpHistory, who: who, memory: req.ID,
-		validate: func() error {
-			if err := mem.CheckTime("After", afterTime); err != nil {
-				return err
-			}
-			return checkPage(limit, k.limits.MaxPage)
-		},
+		validate: func() error { return checkPage(limit, k.limits.MaxPage) },
 	}
 	if checkPage(limit, k.limits.MaxPage) == nil {
-		c.steps = k.store.History(who.Scope(), req.ID, afterTime, afterID, limit+1, &page)
+		c.steps = k.store.History(who.Scope(), req.ID, after, limit+1, &page)
 	}
 	return guard(ctx, k, &c, func(_ context.Context, cur *current) (*HistoryReply, error) {
 		if len(page.Memories) == 0 && req.After == nil {

@@ -219,17 +219,18 @@ FROM memkernel.memory_objects AS o
 JOIN memkernel.memory_objects AS m ON m.tenant = o.tenant AND m.namespace = o.namespace
     AND (m.id = coalesce(o.chain, o.id) OR m.chain = coalesce(o.chain, o.id))
 WHERE o.tenant = $1 AND o.namespace = ANY($2::text[]) AND o.id = $3 AND m.status = 'active'
-    AND (m.t_valid_from, m.id) < ($4::timestamptz, $5::uuid)
-ORDER BY m.t_valid_from DESC, m.id DESC
-LIMIT $6
+    AND ($4::uuid IS NULL OR m.chain_pos < (
+        SELECT a.chain_pos FROM memkernel.memory_objects AS a
+        WHERE a.tenant = o.tenant AND a.id = $4::uuid AND coalesce(a.chain, a.id) = coalesce(o.chain, o.id)))
+ORDER BY m.chain_pos DESC
+LIMIT $5
 `
 
 type MemoryHistoryParams struct {
 	Tenant     string
 	Namespaces []string
 	ID         uuid.UUID
-	BeforeTime time.Time
-	BeforeID   uuid.UUID
+	After      *uuid.UUID
 	MaxRows    int32
 }
 
@@ -254,14 +255,14 @@ type MemoryHistoryRow struct {
 	Tokens        int32
 }
 
-// MemoryHistory lists a visible memory's whole chain, newest first.
+// MemoryHistory lists a visible memory's whole chain, newest first, or what of it is older
+// than one of its rows.
 func (q *Queries) MemoryHistory(ctx context.Context, arg MemoryHistoryParams) ([]MemoryHistoryRow, error) {
 	rows, err := q.db.Query(ctx, memoryHistory,
 		arg.Tenant,
 		arg.Namespaces,
 		arg.ID,
-		arg.BeforeTime,
-		arg.BeforeID,
+		arg.After,
 		arg.MaxRows,
 	)
 	if err != nil {
@@ -563,14 +564,15 @@ WITH closed AS (
     UPDATE memkernel.memory_objects AS v
     SET t_valid_to = greatest($1::timestamptz, v.t_valid_from), end_reason = 'superseded'
     WHERE v.tenant = $2 AND v.id = $3 AND v.namespace = $4 AND v.t_valid_to IS NULL AND v.status = 'active'
-    RETURNING v.id, coalesce(v.chain, v.id) AS chain, v.t_valid_to
+    RETURNING v.id, coalesce(v.chain, v.id) AS chain, v.chain_pos, v.t_valid_to
 ), made AS (
     INSERT INTO memkernel.memory_objects (tenant, id, namespace, kind, text, dedupe_key, event_time, event_end,
         assertion_time, t_valid_from, provenance, source, actor, key_id, agent_id, tokens, capture_id,
-        terms, terms_length, terms_version, supersedes, chain)
+        terms, terms_length, terms_version, supersedes, chain, chain_pos)
     SELECT $2, $5, $4, $6, $7, $8, $9::timestamptz,
         $10::timestamptz, $11, c.t_valid_to, $12, $13, $14,
-        $15::uuid, $16, $17, $18, $19, $20, $21, c.id, c.chain
+        $15::uuid, $16, $17, $18, $19, $20, $21, c.id, c.chain,
+        c.chain_pos + 1
     FROM closed AS c
     RETURNING id
 )

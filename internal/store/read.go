@@ -72,16 +72,12 @@ type Page struct {
 }
 
 // History returns the steps that read the chain of a visible memory, newest first: at most
-// limit rows that are older than the position (beforeTime, beforeID), from the newest for
-// the zero position.
-func (s *Store) History(scope acl.Scope, id mem.ID, beforeTime time.Time, beforeID mem.ID, limit int, out *Page) []queries.Step {
-	if beforeTime.IsZero() {
-		beforeTime = farFuture()
-	}
+// limit rows that are older than the row after of the chain, from the newest for the zero ID.
+func (s *Store) History(scope acl.Scope, id, after mem.ID, limit int, out *Page) []queries.Step {
 	list := func(ctx context.Context, q *queries.Queries) error {
 		rows, err := q.MemoryHistory(ctx, queries.MemoryHistoryParams{
 			Tenant: scope.Tenant(), Namespaces: scope.Namespaces(), ID: uuid.UUID(id),
-			BeforeTime: beforeTime, BeforeID: uuid.UUID(beforeID), MaxRows: int32(limit), //nolint:gosec // capped by the kernel
+			After: optionalID(after), MaxRows: int32(limit), //nolint:gosec // capped by the kernel
 		})
 		if err == nil {
 			for _, r := range rows {
@@ -93,9 +89,6 @@ func (s *Store) History(scope acl.Scope, id mem.ID, beforeTime time.Time, before
 	}
 	return []queries.Step{list, hidden(scope, id, &out.Hidden)}
 }
-
-// farFuture is later than every time that can be stored by the kernel.
-func farFuture() time.Time { return time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC) }
 
 // Filter narrows a search. The zero Filter is the ordinary search over what is current.
 type Filter struct {

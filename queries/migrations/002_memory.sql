@@ -59,8 +59,10 @@ CREATE TABLE memkernel.memory_objects (
     end_reason text CHECK (end_reason IN ('superseded', 'retracted', 'expired')),
     end_note text,
     supersedes uuid,
-    -- The first row of a supersede chain, on every row but that first one.
+    -- The first row of a supersede chain, on every row but that first one, and how many rows
+    -- were replaced before this one: times cannot order them, since two may be equal.
     chain uuid,
+    chain_pos integer NOT NULL DEFAULT 0,
     status text NOT NULL DEFAULT 'active' CHECK (status IN ('active', 'disputed', 'held')),
     provenance text NOT NULL CHECK (provenance IN
         ('manual', 'document', 'live-fetch', 'consolidation', 'swap-import', 'conversation')),

@@ -14,14 +14,15 @@ WITH closed AS (
     UPDATE memkernel.memory_objects AS v
     SET t_valid_to = greatest(@t_valid_from::timestamptz, v.t_valid_from), end_reason = 'superseded'
     WHERE v.tenant = @tenant AND v.id = @victim AND v.namespace = @namespace AND v.t_valid_to IS NULL AND v.status = 'active'
-    RETURNING v.id, coalesce(v.chain, v.id) AS chain, v.t_valid_to
+    RETURNING v.id, coalesce(v.chain, v.id) AS chain, v.chain_pos, v.t_valid_to
 ), made AS (
     INSERT INTO memkernel.memory_objects (tenant, id, namespace, kind, text, dedupe_key, event_time, event_end,
         assertion_time, t_valid_from, provenance, source, actor, key_id, agent_id, tokens, capture_id,
-        terms, terms_length, terms_version, supersedes, chain)
+        terms, terms_length, terms_version, supersedes, chain, chain_pos)
     SELECT @tenant, @id, @namespace, @kind, @text, @dedupe_key, sqlc.narg('event_time')::timestamptz,
         sqlc.narg('event_end')::timestamptz, @assertion_time, c.t_valid_to, @provenance, @source, @actor,
-        sqlc.narg('key_id')::uuid, @agent_id, @tokens, @capture_id, @terms, @terms_length, @terms_version, c.id, c.chain
+        sqlc.narg('key_id')::uuid, @agent_id, @tokens, @capture_id, @terms, @terms_length, @terms_version, c.id, c.chain,
+        c.chain_pos + 1
     FROM closed AS c
     RETURNING id
 )
@@ -90,7 +91,8 @@ WHERE o.tenant = @tenant AND o.namespace = ANY(@namespaces::text[]) AND o.id = @
     AND m.status = 'active' AND m.t_valid_from <= @as_of AND (m.t_valid_to IS NULL OR m.t_valid_to > @as_of)
 LIMIT 1;
 
--- MemoryHistory lists a visible memory's whole chain, newest first.
+-- MemoryHistory lists a visible memory's whole chain, newest first, or what of it is older
+-- than one of its rows.
 -- name: MemoryHistory :many
 SELECT m.id, m.namespace, m.kind, m.text, m.event_time, m.event_end, m.assertion_time, m.t_valid_from, m.t_valid_to,
     m.end_reason, m.end_note, m.supersedes, m.status, m.provenance, m.source, m.actor, m.agent_id, m.tokens
@@ -98,8 +100,10 @@ FROM memkernel.memory_objects AS o
 JOIN memkernel.memory_objects AS m ON m.tenant = o.tenant AND m.namespace = o.namespace
     AND (m.id = coalesce(o.chain, o.id) OR m.chain = coalesce(o.chain, o.id))
 WHERE o.tenant = @tenant AND o.namespace = ANY(@namespaces::text[]) AND o.id = @id AND m.status = 'active'
-    AND (m.t_valid_from, m.id) < (@before_time::timestamptz, @before_id::uuid)
-ORDER BY m.t_valid_from DESC, m.id DESC
+    AND (sqlc.narg('after')::uuid IS NULL OR m.chain_pos < (
+        SELECT a.chain_pos FROM memkernel.memory_objects AS a
+        WHERE a.tenant = o.tenant AND a.id = sqlc.narg('after')::uuid AND coalesce(a.chain, a.id) = coalesce(o.chain, o.id)))
+ORDER BY m.chain_pos DESC
 LIMIT @max_rows;
 
 -- MemoryServe re-reads what a driver proposed, under the same conditions that the view
