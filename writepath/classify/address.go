@@ -177,9 +177,20 @@ func (s *scan) findStreetWords() {
 		}
 		street := s.bytes.back(s.text, number-1, maxStreet, letter|high|dash|dot)
 		if streetWord(strings.ToLower(s.text[street : number-1])) {
-			s.add(StreetAddress, weightContact, street, city)
+			s.add(StreetAddress, weightContact, s.withPreposition(street), city)
 		}
 	}
+}
+
+// withPreposition takes the word before the street that begins at i into its name, if it is one
+// of those that names begin with: Am Bahnhofsplatz, Alte Poststraße.
+func (s *scan) withPreposition(i int) int {
+	end := s.skipBack(i)
+	start := s.bytes.back(s.text, end, 8, letter|high)
+	if end < i && isOneOf(s.text[start:end], "Am Im Zum Zur An Auf Beim Alte Alter Neue Neuer Große Großer Kleine Kleiner Obere Untere") {
+		return start
+	}
+	return i
 }
 
 func streetWord(word string) bool {

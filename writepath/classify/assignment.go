@@ -18,6 +18,8 @@ func (s *scan) findAssignments() {
 			s.bearerAfter(h)
 		case h.set.has(wordBasic):
 			s.basicAfter(h)
+		case h.set.has(wordCurl):
+			s.userAfter(h)
 		case h.set.has(wordSeed):
 			s.seedAfter(h)
 		}
@@ -55,10 +57,18 @@ func (s *scan) valueAfter(h *hit) (value, bool) {
 		return value{}, false
 	}
 	option := strings.HasPrefix(s.text[s.bytes.back(s.text, h.start, maxNameTail, alnumeric|dash|underscore):], "--")
-	i = s.skipAny(i, "\"'`)]*", 3)
+	if s.bytes.has(s.text, i, colon) && s.bytes.has(s.text, h.start-1, colon) {
+		return value{}, false // a field of user:password:rest
+	}
+	i = s.skipAny(i, "\"'`)]*\\", 3)
 	v := value{}
 	j := s.skipAny(i, " \t", 8)
+	if strings.HasPrefix(s.text[j:], "value=") { // <add key="Password" value="x"/>
+		j += len("value")
+	}
 	switch n := separator(s.text[j:]); {
+	case s.closesTag(h, j):
+		v.link, i = tight, j+1
 	case n > 0:
 		v.link = spaced
 		if j == i && !s.blank(j+n) {
@@ -75,7 +85,20 @@ func (s *scan) valueAfter(h *hit) (value, bool) {
 		}
 		v.link = verb
 	}
+	if name := s.bytes.back(s.text, h.start, maxNameTail, alnumeric|underscore|dash); name > 0 && v.link == tight && i < len(s.text) &&
+		s.text[i] == s.text[name-1] && strings.IndexByte("\"'`", s.text[i]) >= 0 && s.text[h.end] != s.text[i] {
+		return v, false // "PASSWORD=" in quotes, with nothing behind the sign
+	}
 	return s.readValue(v, i)
+}
+
+// closesTag reports whether the name stands in a tag that ends at i: <password>x</password>.
+func (s *scan) closesTag(h *hit, i int) bool {
+	if i >= len(s.text) || s.text[i] != '>' {
+		return false
+	}
+	open := s.bytes.back(s.text, h.start, maxNameTail, alnumeric|underscore|dash|dot|colon)
+	return open > 0 && s.text[open-1] == '<'
 }
 
 // nameEnd returns where the identifier around h ends, or -1 if its last words say that the
@@ -104,7 +127,7 @@ func separator(text string) int {
 		return -1
 	case hasAnyPrefix(text, "=>", ":=", "->", "?="):
 		return 2
-	case hasAnyPrefix(text, ":", "="):
+	case hasAnyPrefix(text, ":", "=", "|"):
 		return 1
 	case hasAnyPrefix(text, ":", "→"):
 		return 3
@@ -128,8 +151,10 @@ func (s *scan) verbAfter(i int) int {
 		}
 		word := strings.ToLower(s.text[i:end])
 		next := s.skipAny(end, " \t", 4)
-		if isOneOf(word, "is was ist lautet lautete war est es era é e är er jest to: lyder") {
-			next = s.skipWord(next, "now still simply just currently jetzt maintenant ahora set to")
+		if isOneOf(word, "is was has ist lautet lautete war est es era é e är er jest lyder") {
+			for range 3 {
+				next = s.skipWord(next, "now still simply just currently been changed reset updated set to jetzt maintenant ahora")
+			}
 			if s.text[next:min(len(s.text), next+1)] == ":" {
 				next = s.skipAny(next+1, " \t", 4)
 			}
@@ -192,7 +217,7 @@ func (s *scan) readValue(v value, i int) (value, bool) {
 			break
 		}
 		if s.text[end] == ';' || s.text[end] == '&' && s.parameterAt(end+1) || s.text[end] == ',' && !s.bytes.has(s.text, end+1, alnumeric) ||
-			s.text[end] == '\\' && end+1 < limit && strings.IndexByte("nrt", s.text[end+1]) >= 0 {
+			s.text[end] == '\\' && end+1 < limit && strings.IndexByte(`nrtf"'`, s.text[end+1]) >= 0 {
 			break
 		}
 		end++

@@ -15,17 +15,40 @@ func (s *scan) cardIn(c *chain) bool {
 			return false
 		}
 	case ' ', '-':
-		if !cardLayout(c) {
+		if !cardLayout(c) || c.mixed {
 			return false
 		}
 	default:
 		return false
 	}
-	if !named && s.named(wordReference, c.start) {
+	if !named && (s.named(wordReference, c.start) || s.inTable(c)) {
 		return false
 	}
 	s.add(PaymentCard, weightChecked, c.start, c.end)
 	return true
+}
+
+// inTable reports whether the chain is a part of a row or a column of numbers: codes stand
+// beside it, or its groups count up.
+func (s *scan) inTable(c *chain) bool {
+	if c.sep != ' ' {
+		return false
+	}
+	before := s.bytes.back(s.text, s.skipBack(c.start), 6, alnumeric)
+	after := s.bytes.run(s.text, s.skipAny(c.end, " ", 1), 6, alnumeric)
+	if s.hasDigit(before, s.skipBack(c.start)) || s.hasDigit(s.skipAny(c.end, " ", 1), after) && after > c.end+4 {
+		return true
+	}
+	return c.groups > 1 && c.num(4, 8) == c.num(0, 4)+1
+}
+
+func (s *scan) hasDigit(i, end int) bool {
+	for ; i < end; i++ {
+		if s.bytes[s.text[i]]&digit != 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // cardLayout reports whether the groups are those that cards are printed in.
@@ -46,7 +69,7 @@ func cardIssuer(d []byte) bool {
 	case two == 34, two == 37:
 		return n == 15
 	case three >= 300 && three <= 305, two == 36, two == 38, two == 39, three == 309:
-		return n >= 14 && n <= 19
+		return n == 14 || n == 16 || n == 19
 	case four == 6011, three >= 644 && three <= 649, two == 65, two == 62, two == 81, four >= 3528 && four <= 3589, four >= 2200 && four <= 2204:
 		return n >= 16 && n <= 19
 	case two == 50, two >= 56 && two <= 58, two == 60, two == 63, two == 67, two == 68, two == 69:

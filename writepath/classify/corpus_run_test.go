@@ -136,3 +136,8 @@ func TestTunedCorpus(t *testing.T) {
 	t.Parallel()
 	requireScores(t, slices.Concat(tunedSecrets(), tunedPersonal(), tunedLookalikes(), tunedLabels()), 0.95)
 }
+
+func TestHeldOutCorpus(t *testing.T) {
+	t.Parallel()
+	requireScores(t, slices.Concat(heldOutSecrets(), heldOutPersonal(), heldOutLookalikes(), heldOutLabels()), 0.95)
+}

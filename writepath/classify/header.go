@@ -37,6 +37,30 @@ func (s *scan) basicAfter(h *hit) {
 	}
 }
 
+// maxCommand bounds how far behind its name an option of a command is looked for.
+const maxCommand = 256
+
+// userAfter adds the password of a command's option -u name:password.
+func (s *scan) userAfter(h *hit) {
+	command, _, _ := strings.Cut(s.text[h.end:min(len(s.text), h.end+maxCommand)], "\n")
+	for _, option := range []string{" -u ", " -u", " --user ", " --user="} {
+		n := strings.Index(command, option)
+		if n < 0 {
+			continue
+		}
+		i := s.skipAny(h.end+n+len(option), `"'`, 1)
+		end := i
+		for end < min(len(s.text), i+maxUserinfo) && s.text[end] > ' ' && strings.IndexByte("\"'`", s.text[end]) < 0 {
+			end++
+		}
+		user, pass, ok := strings.Cut(s.text[i:end], ":")
+		if ok && len(pass) >= minPassword && len(pass) <= maxPassword && plausiblePassword(user, pass) && !notSecretValue(pass, false) {
+			s.add(Password, weightPlaced, end-len(pass), end)
+		}
+		return
+	}
+}
+
 func printable(v string) bool {
 	for i := range len(v) {
 		if v[i] < ' ' || v[i] > '~' {

@@ -32,16 +32,16 @@ func (s *scan) ibanAt(i int) int {
 	var buf [maxIBAN]byte
 	n, end, mod := 0, i, 0
 	for end < len(s.text) && n < want {
-		c := s.text[end]
+		c, size := s.separatorAt(end)
 		switch {
-		case s.bytes[c]&alnumeric != 0:
+		case size == 1 && s.bytes[c]&alnumeric != 0:
 			buf[n] = upperASCII(c)
 			n++
-		case (c == ' ' || c == '-') && n >= 4 && s.bytes.has(s.text, end+1, alnumeric) && s.bytes.has(s.text, end-1, alnumeric):
+		case (c == ' ' || c == '-') && n >= 4 && s.bytes.has(s.text, end+size, alnumeric) && s.bytes.has(s.text, end-1, alnumeric):
 		default:
 			return 0
 		}
-		end++
+		end += size
 	}
 	if n < want || s.bytes.has(s.text, end, alnumeric|underscore) {
 		return 0

@@ -25,7 +25,7 @@ func (s *scan) hasMarkup() bool {
 	for i := 0; i < len(s.text); i++ {
 		switch s.text[i] {
 		case '<':
-			if s.turnMark(i) || s.blockTag(i) {
+			if s.turnMark(i) || !s.bytes.has(s.text, i-1, alnumeric) && s.blockTag(i) {
 				return true
 			}
 		case '[':

@@ -20,7 +20,13 @@ func (s *scan) mixedAt(i, end int) int {
 		return 0
 	}
 	kind, name := s.mixedKind(s.text[i:end])
-	if kind == "" || s.named(wordReference, i) && !s.near(name, i, end, nameReach, nameReachAfter) {
+	if kind == "" {
+		return 0
+	}
+	// What is not written in capitals, as it is on paper, needs its name; so does what is often
+	// a number in base sixteen.
+	loose := s.named(wordReference, i) || s.text[i:end] != strings.ToUpper(s.text[i:end]) || kind == IrishPPS
+	if loose && !s.near(name, i, end, nameReach, nameReachAfter) {
 		return 0
 	}
 	s.add(kind, weightChecked, i, end)
@@ -51,6 +57,10 @@ func (s *scan) mixedKind(t string) (Kind, wordClass) {
 	case 10:
 		if t == upper && validPAN(t) {
 			return IndianPAN, namePAN
+		}
+	case 11:
+		if validHETU(upper) {
+			return FinnishHETU, nameHETU
 		}
 	case 16:
 		if validCF(upper) {

@@ -56,7 +56,7 @@ const (
 // nationalIn adds the national identifier that the chain is.
 func (s *scan) nationalIn(c *chain) bool {
 	d := c.digits[:c.n]
-	if sameDigits(d) {
+	if sameDigits(d) || datelike(c) {
 		return false
 	}
 	for n := range s.ids[c.n] {

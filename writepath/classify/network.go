@@ -42,7 +42,8 @@ func (s *scan) ipv4At(i int) int {
 	return end
 }
 
-// public4 reports whether an address is routed on the internet and no public resolver.
+// public4 reports whether an address is routed on the internet and neither a public resolver
+// nor one that people make up.
 func public4(a netip.Addr) bool {
 	b := a.As4()
 	switch {
@@ -51,7 +52,7 @@ func public4(a netip.Addr) bool {
 		b[0] == 198 && b[1] == 51 && b[2] == 100, b[0] == 203 && b[1] == 0 && b[2] == 113, b[0] == 255:
 		return false
 	}
-	return !isOneOf(a.String(), "8.8.8.8 8.8.4.4 1.1.1.1 1.0.0.1 9.9.9.9 149.112.112.112 208.67.222.222 208.67.220.220")
+	return !isOneOf(a.String(), "1.2.3.4 5.6.7.8 8.8.8.8 8.8.4.4 1.1.1.1 1.0.0.1 9.9.9.9 149.112.112.112 208.67.222.222 208.67.220.220")
 }
 
 // maxIPv6 is the length of the longest address that is looked at.

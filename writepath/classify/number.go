@@ -23,8 +23,9 @@ type chain struct {
 	sizes      [maxGroups]int
 	ends       [maxGroups]int
 	groups     int
-	// sep is the separator, 0 for a single group.
-	sep byte
+	// sep is the separator, 0 for a single group, and mixed says that it is not the only one.
+	sep   byte
+	mixed bool
 }
 
 // findNumbers walks over all runs of letters and digits and tries what can begin there.
@@ -117,15 +118,16 @@ func (s *scan) goesOn(c *chain) bool {
 	if s.bytes.has(s.text, next, letter|underscore) || s.letterAt(next) {
 		return true
 	}
-	if next+1 >= len(s.text) || s.bytes[s.text[next+1]]&digit == 0 {
+	sep, size := s.separatorAt(next)
+	if !s.bytes.has(s.text, next+size, digit) {
 		return next < len(s.text) && s.text[next] == '%'
 	}
-	switch s.text[next] {
+	switch sep {
 	case '.', ',', '-', '/', ':':
 		return true
 	case ' ':
-		size := s.bytes.run(s.text, next+1, 8, digit) - next - 1
-		return c.sep == ' ' && size == c.sizes[c.groups-1]
+		from := next + size
+		return c.sep == ' ' && s.bytes.run(s.text, from, 8, digit)-from == c.sizes[c.groups-1]
 	default:
 		return false
 	}
@@ -161,17 +163,15 @@ func (s *scan) chainAt(i int) chain {
 		c.sizes[c.groups], c.ends[c.groups] = end-i, end
 		c.groups++
 		c.end = end
-		if end+1 >= len(s.text) || s.bytes[s.text[end+1]]&digit == 0 {
-			break
-		}
-		sep := s.text[end]
-		if strings.IndexByte(" -./", sep) < 0 || c.sep != 0 && sep != c.sep && !mayFollow(c.sep, sep) {
+		sep, size := s.separatorAt(end)
+		if !s.bytes.has(s.text, end+size, digit) || strings.IndexByte(" -./", sep) < 0 || c.sep != 0 && sep != c.sep && !mayFollow(c.sep, sep) {
 			break
 		}
 		if c.sep == 0 {
 			c.sep = sep
 		}
-		i = end + 1
+		c.mixed = c.mixed || sep != c.sep
+		i = end + size
 	}
 	if c.groups == 1 {
 		c.sep = 0
@@ -179,9 +179,28 @@ func (s *scan) chainAt(i int) chain {
 	return c
 }
 
+// separatorAt returns the sign at i and its length, with the many spaces and dashes of
+// typesetting as those of a keyboard.
+func (s *scan) separatorAt(i int) (sep byte, size int) {
+	if i >= len(s.text) {
+		return 0, 0
+	}
+	if s.text[i] < utf8.RuneSelf {
+		return s.text[i], 1
+	}
+	switch r, n := utf8.DecodeRuneInString(s.text[i:]); r {
+	case 0xA0, 0x2007, 0x2009, 0x202F:
+		return ' ', n
+	case 0x2010, 0x2011, 0x2012, 0x2013, 0x2212:
+		return '-', n
+	default:
+		return 0, n
+	}
+}
+
 // mayFollow reports whether two separators occur in one number, as in 384.172.956-40.
 func mayFollow(first, next byte) bool {
-	return first == '.' && (next == '-' || next == ' ') || first == '-' && next == '.'
+	return first == '.' && next == '-' || first == '-' && next == '.'
 }
 
 // shorten drops the last group.

@@ -30,8 +30,8 @@ func personVocabulary() map[wordClass]string {
 		wordPerson:    `i he she patient patients`,
 		wordDiagnosed: `diagnosed diagnosis diagnose diagnostiziert diagnostique diagnosticado diagnosticada diagnosticato`,
 		wordSuffer:    `suffer suffers suffered suffering leidet leide litt souffre souffrait sufre padece soffre sofre lijdt`,
-		wordHave:      `have has had having am is with got mit an atteint atteinte tiene tengo hat habe ist`,
-		wordTake:      `prescribed takes taking take took nimmt prend toma injects on`,
+		wordHave:      `have has had having am is got an atteint atteinte tiene tengo hat habe ist`,
+		wordTake:      `prescribed takes taking take took nimmt prend toma injects is_on am_on are_on i_m_on`,
 		wordCondition: `diabetes diabetic depression asthma epilepsy schizophrenia bipolar adhd autism autistic hepatitis
 			leukemia leukaemia lymphoma melanoma parkinson parkinsons alzheimer alzheimers dementia crohn crohns lupus
 			endometriosis miscarriage arthritis hypertension copd psoriasis migraine migraines ptsd anorexia bulimia
@@ -47,7 +47,7 @@ func personVocabulary() map[wordClass]string {
 			adderall abortion colonoscopy mastectomy biopsy chemotherapie chimiotherapie quimioterapia`,
 		wordTopic: `research study studies charity talk book article paper fund awareness conference prevention drug
 			drugs lecture report policy data dataset statistics about awareness_week ward clinic hospital walk run
-			marathon foundation dictionary screening campaign trial trials topic documentary film market not no never`,
+			marathon foundation dictionary screening campaign trial trials topic documentary film market of_luck of_genius not no never`,
 		wordHIV:      `hiv hepatitis std sti`,
 		wordPositive: `positive positiv`,
 		wordICD:      `icd`,

@@ -46,19 +46,16 @@ func (s *scan) readDialled(i int) dialled {
 			d.groups++
 		}
 		i = end
-		skipped := 0
-		for skipped < 3 && i < len(s.text) && (strings.IndexByte(" -./()", s.text[i]) >= 0 || strings.HasPrefix(s.text[i:], "\u00a0")) {
-			if s.text[i] == ' ' && skipped > 0 && s.text[i-1] == ' ' {
-				return d
-			}
-			if s.bytes[s.text[i]]&high != 0 {
-				i++
-			}
-			if strings.HasPrefix(s.text[i:], "(0)") {
+		last := byte(0)
+		for range 3 {
+			sep, size := s.separatorAt(i)
+			if sep == 0 || strings.IndexByte(" -./()", sep) < 0 || strings.HasPrefix(s.text[i:], "(0)") {
 				break
 			}
-			i++
-			skipped++
+			if sep == ' ' && last == ' ' {
+				return d
+			}
+			i, last = i+size, sep
 		}
 		if !s.bytes.has(s.text, i, digit) && !strings.HasPrefix(s.text[i:], "(0)") {
 			break
@@ -73,13 +70,18 @@ func (s *scan) internationalPhone(start, i int) int {
 	d := s.readDialled(i)
 	for n := d.groups - 1; n >= 0; n-- {
 		end := d.ends[n]
-		if s.bytes.has(s.text, end, letter|underscore) || s.letterAt(end) || !s.plan.valid(d.upTo(n)) {
+		if s.bytes.has(s.text, end, letter|underscore) || s.letterAt(end) || s.decimalAt(end) || !s.plan.valid(d.upTo(n)) {
 			continue
 		}
 		s.add(Phone, weightContact, start, end)
 		return end
 	}
 	return 0
+}
+
+// decimalAt reports whether a decimal fraction of one digit stands at i.
+func (s *scan) decimalAt(i int) bool {
+	return s.bytes.has(s.text, i, dot) && s.bytes.has(s.text, i+1, digit) && !s.bytes.has(s.text, i+2, digit)
 }
 
 // bracketedPhone adds a number that begins with an area code in brackets, whose first digit
@@ -110,11 +112,11 @@ func (s *scan) bracketedPhone(i int) int {
 func (s *scan) nationalPhone(c *chain) bool {
 	digits := c.String()
 	american := (c.layout("3-3-4") && validNANP(digits) || c.layout("1-3-3-4") && digits[0] == '1' && validNANP(digits[1:])) &&
-		(c.sep == '-' || c.sep == '.')
+		(c.sep == '-' || c.sep == '.') && !c.mixed
 	if !american && !s.phoneNamed(c.start, c.end) {
 		return false
 	}
-	if s.named(wordReference, c.start) || !american && (!s.nationalDigits(digits) || datelike(c)) {
+	if s.named(wordReference, c.start) || c.layout("3-2-4") || s.bytes.has(s.text, c.start-1, slash) || !american && (!s.nationalDigits(digits) || datelike(c)) {
 		return false
 	}
 	s.add(Phone, weightContact, c.start, c.end)
@@ -137,7 +139,7 @@ func (s *scan) phoneNamed(start, end int) bool {
 // nationalDigits reports whether digits can be a number without its country code.
 func (s *scan) nationalDigits(digits string) bool {
 	n := len(digits)
-	if n < 7 || n > 13 || sameDigits([]byte(digits)) {
+	if n < 7 || n > 13 || sameDigits([]byte(digits)) || strings.HasPrefix(strings.TrimLeft(digits, "0"), "12345678") {
 		return false
 	}
 	if n == 10 && digits[0] >= '2' && digits[0] <= '9' && digits[3] >= '2' && (digits[3:8] == "55501" || digits[3:] == "5551212") {
@@ -156,8 +158,6 @@ func (s *scan) nationalDigits(digits string) bool {
 func datelike(c *chain) bool {
 	year := func(i int) bool { y := c.num(i, i+4); return y >= 1900 && y < 2100 }
 	switch {
-	case c.layout("3-2-4"):
-		return true // a social security number that is none
 	case c.layout("4-4"):
 		return year(0) || year(4)
 	case c.layout("4-2-2"):

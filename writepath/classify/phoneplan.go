@@ -66,7 +66,7 @@ func (p *numberingPlan) valid(digits string) bool {
 		}
 		code, national := digits[:n], digits[n:]
 		switch {
-		case len(national) < bounds[0] || len(national) > bounds[1] || sameDigits([]byte(national)):
+		case len(national) < bounds[0] || len(national) > bounds[1] || sameDigits([]byte(national)), strings.HasPrefix(digits, "123456789"):
 			return false
 		case code == "1":
 			return validNANP(national)

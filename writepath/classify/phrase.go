@@ -32,6 +32,7 @@ const (
 	thenAddressee // a URL or an e-mail address behind it
 	thenValue     // a colon or an equals sign behind it
 	asBlock       // written as the kind or the head of a block
+	asHead        // alone on its line, or with a colon behind it
 )
 
 // meets returns where a phrase ends with what its condition adds, or 0 if that is not there.
@@ -47,6 +48,8 @@ func (s *scan) meets(c condition, start, end int) int {
 		return s.sentAway(end)
 	case thenValue:
 		return s.keyOfBlock(end)
+	case asHead:
+		return s.heads(start, end)
 	case asBlock:
 		return s.presentedAsBlock(start, end)
 	default:
@@ -83,7 +86,7 @@ func (s *scan) tryPhrase(p *phrase, first int) {
 		last = next
 	}
 	start, end := s.hits[first].start, s.hits[last].end
-	if p.unless != 0 && s.between(p.unless, first, last) || p.capitals && strings.ToUpper(s.text[start:end]) != s.text[start:end] {
+	if p.unless != 0 && s.between(p.unless, first, last) || p.capitals && !capitals(s.text[start:end]) {
 		return
 	}
 	if end = s.meets(p.then, start, end); end == 0 {
@@ -94,6 +97,11 @@ func (s *scan) tryPhrase(p *phrase, first int) {
 		return
 	}
 	s.add(p.kind, weightPhrase, start, end)
+}
+
+// capitals reports whether a phrase is written in capitals, its words with spaces between.
+func capitals(phrase string) bool {
+	return strings.ToUpper(phrase) == phrase && strings.Contains(phrase, " ")
 }
 
 // nextWord returns the first hit of the class at most gap words behind hit i, or -1.
@@ -116,8 +124,8 @@ func (s *scan) pairAt(n int) bool {
 }
 
 func (s *scan) between(class wordClass, first, last int) bool {
-	for n := first + 1; n < len(s.hits) && s.hits[n].ord <= s.hits[last].ord+1; n++ {
-		if n != last && s.hits[n].set.has(class) {
+	for n := first + 1; n < len(s.hits) && s.hits[n].ord <= s.hits[last].ord+2; n++ {
+		if n != last && s.hits[n].set.has(class) && (s.hits[n].ord <= s.hits[last].ord+1 || s.pairAt(n)) {
 			return true
 		}
 	}

@@ -15,7 +15,10 @@ func (s *scan) passwordAfter(h *hit) {
 		return
 	}
 	name := s.text[h.start:h.end]
-	strict := isOneOf(strings.ToLower(name), "pass passe clave parola senha passwords haslo heslo")
+	if name == "PASS" && !s.bytes.has(s.text, h.start-1, underscore) {
+		return // of a test
+	}
+	strict := isOneOf(strings.ToLower(name), "pass pw passe clave parola senha passwords haslo heslo")
 	if s.plausiblePasswordValue(v, strict) {
 		s.add(Password, weightNamed, v.start, v.end)
 	}
@@ -52,13 +55,18 @@ func (s *scan) plausiblePasswordValue(v value, strict bool) bool {
 	}
 	n := sortsOf(text)
 	letters := n.lower + n.upper
+	if n.digits+n.symbols == 0 && strings.Contains(strings.ToLower(text), "passw") {
+		return false // my-password, newPassword
+	}
 	switch {
 	case v.quoted && strings.Contains(text, " "):
-		return v.link >= spaced && n.digits+n.symbols > 0
+		return v.link >= spaced && n.digits+n.symbols > 0 && !strings.Contains(text, "=") && strings.TrimSpace(text) == text
 	case letters == 0:
 		return n.digits >= minPassword && n.joints == 0 && !strict
+	case strict && strings.Contains(text, "="):
+		return false
 	case n.digits > 0:
-		return !looksMeasured(text) && !namesMethod(text)
+		return !looksMeasured(text) && !namesMethod(text) && (!strict || n.symbols > 0 || n.upper > 0 && n.lower > 0 && !identifier(text, false))
 	case n.symbols > 0:
 		return len(text) >= 8 && !strings.HasPrefix(text, "!")
 	case strict:
@@ -74,7 +82,7 @@ func (s *scan) plausiblePasswordValue(v value, strict bool) bool {
 func namesMethod(v string) bool {
 	switch strings.ToLower(v) {
 	case "sha256", "sha512", "sha-256", "sha-512", "base64", "argon2", "argon2i", "argon2id", "pbkdf2", "utf-8", "oauth2", "oauth2.0",
-		"saml2", "saml2.0", "ldapv3", "python3":
+		"scram-sha-256", "saml2", "saml2.0", "ldapv3", "python3":
 		return true
 	default:
 		return false
@@ -84,7 +92,7 @@ func namesMethod(v string) bool {
 // endsStatement reports whether nothing follows on the line that would make the value part of
 // a sentence or an expression.
 func (s *scan) endsStatement(i int) bool {
-	return i >= len(s.text) || strings.IndexByte("\n\r;&", s.text[i]) >= 0
+	return i >= len(s.text) || strings.IndexByte("\n\r;&<", s.text[i]) >= 0
 }
 
 // looksMeasured reports whether v is a date, a version or a measure.
@@ -107,11 +115,13 @@ func notSecretValue(v string, quoted bool) bool {
 		if v[0] != '$' && v[0] != '%' && v[0] != '*' && v[0] != '@' {
 			return true
 		}
-		if rest := strings.Trim(v[1:], "{}()%"); rest == "" || identifier(rest, true) && v[0] != '*' && (v[0] != '@' || sortsOf(rest).digits == 0) {
+		if rest := strings.Trim(v[1:], "{}()%"); rest == "" || v[0] == '$' && strings.Contains(rest, "/") || identifier(rest, true) && v[0] != '*' && (v[0] != '@' || sortsOf(rest).digits == 0) {
 			return true
 		}
-	case '/', '.':
+	case '/', '.', '\\':
 		return true
+	case '&':
+		return identifier(v[1:], false)
 	}
 	if hasAnyPrefix(v, "ENC[", "vault:", "op://", "arn:", "projects/", "secret/", "secrets/", "ssm:", "env:", "env.", "file:", "http://", "https://", "process.env", "os.") {
 		return true
@@ -119,7 +129,7 @@ func notSecretValue(v string, quoted bool) bool {
 	if quoted {
 		return false
 	}
-	if n := strings.IndexByte(v, '('); n > 0 && identifier(v[:n], false) {
+	if n := strings.IndexAny(v, "([{"); n > 0 && identifier(strings.TrimLeft(v[:n], "&*"), false) {
 		return true
 	}
 	return strings.Contains(v, ".") && identifier(v, false) && sortsOf(v).digits == 0 || upperIdentifier(v) ||
@@ -180,7 +190,7 @@ func (s *scan) keyAfter(h *hit) {
 
 // keyKind says what a value named a key is; empty if it cannot be one.
 func (s *scan) keyKind(h *hit, v string) Kind {
-	if len(v) < minKey || strings.ContainsAny(v, " \t") || looksMeasured(v) || strings.Contains(v, "://") || s.publicKey(h) {
+	if len(v) < minKey || strings.ContainsAny(v, " \t()[]{}") || readsAsName(v) || looksMeasured(v) || strings.Contains(v, "://") || s.publicKey(h) {
 		return ""
 	}
 	n := sortsOf(v)
@@ -198,6 +208,19 @@ func (s *scan) keyKind(h *hit, v string) Kind {
 	}
 }
 
+// readsAsName reports whether v reads like words and numbers put together, as names in programs
+// do: the sort of its characters changes seldom.
+func readsAsName(v string) bool {
+	changes := 0
+	for i := 1; i < len(v); i++ {
+		a, b := sortsOf(v[i-1:i]), sortsOf(v[i:i+1])
+		if a != b && (a.upper == 0 || b.lower == 0) {
+			changes++
+		}
+	}
+	return changes*100 < 23*len(v)
+}
+
 // secretAccess reports whether h begins or ends the name of the secret of an AWS key pair.
 func (s *scan) secretAccess(h *hit) bool {
 	around := strings.ToLower(s.text[max(0, h.start-8):min(len(s.text), h.end+12)])
@@ -210,7 +233,8 @@ func (s *scan) publicKey(h *hit) bool {
 	return strings.Contains(before, "public") || strings.Contains(before, "publish")
 }
 
-// pinAfter adds a number of four digits, or of up to six behind a verb.
+// pinAfter adds a number of four digits, or of up to six behind a verb. An Indian PIN code has
+// six, and is no secret.
 func (s *scan) pinAfter(h *hit) {
 	named := *h
 	if n := s.skipWord(s.skipAny(h.end, " ", 1), "code number nummer"); n > h.end+1 {
@@ -223,7 +247,7 @@ func (s *scan) pinAfter(h *hit) {
 	if !ok || !onlyOf(s.bytes, s.text[v.start:v.end], digit) {
 		return
 	}
-	if n := v.end - v.start; n == 4 || v.link == verb && n <= 6 && n > 4 {
+	if n := v.end - v.start; n == 4 || v.link == verb && n <= 6 && n > 4 && named.end == h.end {
 		s.add(Password, weightNamed, v.start, v.end)
 	}
 }

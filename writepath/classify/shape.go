@@ -151,6 +151,9 @@ func (s *scan) keysIn(i, end int) {
 			i++
 			continue
 		}
+		if strings.HasPrefix(s.text[i:], "bot") && s.bytes.has(s.text, i+3, digit) {
+			i += len("bot") // as in the URLs of Telegram
+		}
 		if stop := s.keyAt(i); stop > 0 {
 			i = stop
 			continue

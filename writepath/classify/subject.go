@@ -17,6 +17,8 @@ func Subject(k Kind, written string) string {
 		return string(k) + ":" + phoneDigits(written)
 	case IPAddress:
 		return string(k) + ":" + plainIP(written)
+	case FinnishHETU: // its sign is the century
+		return string(k) + ":" + strings.ToUpper(written)
 	default:
 		return string(k) + ":" + lettersAndDigits(written)
 	}
@@ -26,22 +28,17 @@ func Subject(k Kind, written string) string {
 // the @ could be another person's in upper case; no mail system that people use works so.
 func plainEmail(written string) string {
 	low := strings.ToLower(written)
-	for _, open := range []string{"[", "(", "{", "<"} {
-		closing := map[string]string{"[": "]", "(": ")", "{": "}", "<": ">"}[open]
-		low = strings.ReplaceAll(low, open+"at"+closing, "@")
-		low = strings.ReplaceAll(low, open+"dot"+closing, ".")
+	if strings.Contains(low, "@") {
+		return low
 	}
-	return strings.ReplaceAll(low, " ", "")
+	return strings.NewReplacer("[at]", "@", "(at)", "@", "{at}", "@", "<at>", "@", "[dot]", ".", "(dot)", ".", "{dot}", ".", " ", "").Replace(low)
 }
 
 func lettersAndDigits(written string) string {
 	out := make([]byte, 0, len(written))
 	for i := range len(written) {
-		switch c := upperASCII(written[i]); {
-		case '0' <= c && c <= '9', 'A' <= c && c <= 'Z':
+		if c := upperASCII(written[i]); '0' <= c && c <= '9' || 'A' <= c && c <= 'Z' {
 			out = append(out, c)
-		case c == '+' || c == '-' && i == 6 && len(written) == 11:
-			out = append(out, c) // the century in a Finnish number
 		}
 	}
 	return string(out)

@@ -85,7 +85,7 @@ func (s *scan) atAhead(i, limit int) bool {
 
 // plausiblePassword reports whether pass is a password and no port, name or stand-in.
 func plausiblePassword(user, pass string) bool {
-	if pass == "" || strings.EqualFold(user, pass) || placeholder(pass) || pass[0] == '$' || pass[0] == '%' && strings.HasSuffix(pass, "%") {
+	if len(pass) < 4 || strings.EqualFold(user, pass) || placeholder(pass) || pass[0] == '$' || pass[0] == '%' && strings.HasSuffix(pass, "%") {
 		return false
 	}
 	return !isOneOf(strings.ToLower(pass), "password pass passwd pwd secret token user username admin pw dev test postgres root guest apikey key p p@ss pass_word")

@@ -17,6 +17,7 @@ const (
 	wordPurpose // begins what a password is for
 	wordBearer
 	wordBasic
+	wordCurl
 	wordCard
 	wordPhone
 	wordCall
@@ -80,9 +81,10 @@ func vocabulary() map[wordClass]string {
 		wordVersion: `version versions v ver release releases build firmware driver kernel upgrade update section oid
 			chapter clause patch agent chrome firefox safari`,
 		wordAt: `at`,
-		wordPassword: `password passwords passwd pwd pass passphrase passcode passwort passworter kennwort zugangscode passe
+		wordPassword: `password passwords passwd pwd pw pass passphrase passcode passwort passworter kennwort zugangscode passe
 			contrasena clave senha wachtwoord parola haslo losenord passord adgangskode salasana heslo jelszo sifre
-			пароль пароля 密码 密碼 パスワード 비밀번호 암호`,
+			pgpassword dbpassword dbpass rootpassword userpassword adminpassword mypassword sshpass
+			keypassword storepassword пароль пароля 密码 密碼 パスワード 비밀번호 암호`,
 		wordKeyName: `apikey apikeys api_key access_key secret_key secret secrets client_secret auth_token access_token
 			refresh_token session_token api_token token authtoken accesstoken private_key encryption_key signing_key
 			master_key account_key accountkey shared_key storage_key service_key consumer_secret webhook_secret app_secret
@@ -90,20 +92,21 @@ func vocabulary() map[wordClass]string {
 			subscription_key hmac_key 密钥 トークン`,
 		wordNotValue: `length len min max count policy id name file path url uri type field input hint reset expiry expires
 			expired ttl manager protected based store ref env var required rotation age rules strength size limit limits
-			budget bucket version prefix format confirmation usage hash algorithm`,
+			budget bucket version prefix format confirmation usage hash algorithm encryption conn connection string dsn`,
 		wordPIN:     `pin pins pincode geheimzahl`,
 		wordSeed:    `seed_phrase recovery_phrase seed_words mnemonic backup_phrase wallet_phrase mnemonic_phrase`,
 		wordPurpose: `for of to on at in fur vom zum zur pour du de para da do per di voor til for_the`,
 		wordBearer:  `bearer`,
 		wordBasic:   `basic`,
+		wordCurl:    `curl wget`,
 		wordCard: `card cards visa mastercard amex maestro discover jcb creditcard kreditkarte karte carte tarjeta carta cartao
 			pan cc debit unionpay diners`,
 		wordPhone: `phone phones telephone tel mobile cell cellphone fax landline handy telefon telefonnummer handynummer
 			rufnummer mobil mobilnummer mobiltelefon telefone telefono celular movil cellulare telemovel telefoon
 			mobiel portable gsm telefax telefonu тел телефон телефона мобильный 电话 電話 手机 手機 手机号码 手机号
 			携帯 電話番号 携帯番号 전화 전화번호 휴대폰 핸드폰`,
-		wordCall: `call ring text dial reach sms whatsapp whats contact phone anrufen ruf appelle appelez appeler llama llamar
-			chiama liga ligar bel bellen viber signal`,
+		wordCall: `call call_me ring text_me text_her text_him text_us dial reach reach_me sms whatsapp whats contact phone anrufen ruf appelle appelez appeler llama llamar
+			chiama liga ligar bellen viber`,
 		wordIP:        `ip ips ipv4 ipv6 address host client server login logged peer gateway remote addr adresse visitor`,
 		wordBirth:     birthWords,
 		wordNotPerson: `company startup brand product project idea band city restaurant app song`,
@@ -119,11 +122,11 @@ func vocabulary() map[wordClass]string {
 		nameCPF:     `cpf`,
 		nameSIN:     `sin social_insurance`,
 		nameAHV:     `ahv avs ahvn ahv_nummer`,
-		nameRUT:     `rut run`,
+		nameRUT:     `rut`,
 		nameChinese: `身份证 身份证号 身份证号码 身分證 公民身份号码 resident_id identity_card id_card citizen_id`,
 		nameCzech:   `rodne_cislo rodneho_cisla birth_number`,
 		nameGerman: `steuerid steuer_id steueridentifikationsnummer identifikationsnummer idnr tax_id tin steueridnr
-			steuer_idnr`,
+			steuer_idnr id_nr`,
 		nameCPR:          `cpr cpr_nummer cpr_nr personnummer`,
 		nameDNI:          `dni nif`,
 		nameNIE:          `nie`,
