@@ -2,6 +2,7 @@ package kernel_test
 
 import (
 	"context"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -65,6 +66,39 @@ func TestGuardCancelledDuring(t *testing.T) {
 	require.Zero(t, sqlValue[int](t, k.Pool, `SELECT count(*)::int FROM memkernel.memory_objects`))
 	require.Equal(t, "Gone for lunch.", sqlValue[string](t, k.Pool, `SELECT content FROM memkernel.captures WHERE state = 'pending'`))
 	requireSound(t, k.Pool)
+}
+
+// TestGuardDeadline: the caller's time runs out while a model, or a driver, takes its own.
+func TestGuardDeadline(t *testing.T) {
+	t.Parallel()
+	wait := func(ctx context.Context) { <-ctx.Done() }
+	slow := namedDriver{"slow", func(ctx context.Context, _ driver.ScopedView) []driver.Ranked {
+		wait(ctx)
+		return nil
+	}}
+	k := kerneltest.Open(t, kernel.WithDrivers(slow), kernel.WithEmbedder(&kerneltest.Embedder{OnEmbed: func(ctx context.Context, _ []string) error {
+		wait(ctx)
+		return ctx.Err()
+	}}))
+	who := k.Key("acme/eng", kernel.RoleMember)
+	for name, call := range map[string]func(context.Context) error{
+		"write": func(ctx context.Context) error {
+			return second(k.Write(ctx, who, kernel.WriteRequest{Text: "Too late."}))
+		},
+		"search": func(ctx context.Context) error {
+			return second(k.Search(ctx, who, kernel.SearchRequest{Query: "late"}))
+		},
+		"search by the driver": func(ctx context.Context) error {
+			return second(k.Search(ctx, who, kernel.SearchRequest{Query: "late", Driver: "slow"}))
+		},
+	} {
+		op, _, _ := strings.Cut(name, " ")
+		k.RequireAudit(t, kernel.Op(op), "error", func() {
+			ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+			defer cancel()
+			require.ErrorIs(t, call(ctx), context.DeadlineExceeded, name)
+		}, "reason=cancelled")
+	}
 }
 
 // batchTracer calls a function when a number of batches have been answered.

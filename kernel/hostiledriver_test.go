@@ -7,9 +7,7 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -230,64 +228,4 @@ func TestHostileDriverFails(t *testing.T) {
 		return driver.Plan{Items: propose(none.own, 1)}, nil
 	}
 	s.requireFallback(t, "panic")
-}
-
-// TestHostileDriverBlocks: a driver that hangs costs its callers DriverTimeout, and only so
-// many goroutines; other drivers and other callers are not affected.
-func TestHostileDriverBlocks(t *testing.T) {
-	t.Parallel()
-	released := make(chan struct{})
-	t.Cleanup(func() { close(released) })
-	var mu sync.Mutex
-	entered := 0
-	s := newStage(t, func(context.Context, driver.ScopedView, driver.Query) (driver.Plan, error) {
-		mu.Lock()
-		entered++
-		mu.Unlock()
-		<-released // whatever its context says
-		return driver.Plan{}, nil
-	}, kernel.WithLimits(kernel.Limits{DriverTimeout: 500 * time.Millisecond}))
-	search := func(driver string) *kernel.SearchReply {
-		reply, err := s.Search(t.Context(), s.dana, kernel.SearchRequest{Query: question, Driver: driver})
-		if err != nil || len(reply.Items) != len(s.own) {
-			t.Error(err, reply)
-		}
-		return reply
-	}
-	const most = 16
-	together(2*most, func(i int) {
-		if i%2 == 1 {
-			if reply := search("baseline"); len(reply.Fallbacks) > 0 {
-				t.Error(reply.Fallbacks)
-			}
-		} else if reply := search("hostile"); len(reply.Fallbacks) != 1 || reply.Fallbacks[0].Reason != "timeout" {
-			t.Error(reply.Fallbacks)
-		}
-	})
-	for range 3 {
-		s.requireFallback(t, "busy")
-	}
-	mu.Lock()
-	defer mu.Unlock()
-	require.Equal(t, most, entered, "the driver was asked while full")
-}
-
-// TestManyPlansAtOnce: as many callers as there are may be in a healthy driver at the same
-// time; only those that were given up count as stuck.
-func TestManyPlansAtOnce(t *testing.T) {
-	t.Parallel()
-	const n = 64
-	var inside sync.WaitGroup
-	inside.Add(n)
-	s := newStage(t, func(ctx context.Context, view driver.ScopedView, _ driver.Query) (driver.Plan, error) {
-		inside.Done()
-		inside.Wait()
-		return driver.Plan{Items: shown(ctx, view)}, nil
-	}, kernel.WithLimits(kernel.Limits{DriverTimeout: time.Minute}))
-	together(n, func(int) {
-		reply, err := s.Search(t.Context(), s.dana, kernel.SearchRequest{Query: question, Driver: "hostile"})
-		if err != nil || len(reply.Fallbacks) > 0 || len(reply.Items) != 2 {
-			t.Error(err, reply)
-		}
-	})
 }

@@ -3,6 +3,7 @@ package store
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -94,9 +95,8 @@ func (a *appender) commitGroup(ctx context.Context) {
 
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), a.opts.Timeout)
 	defer cancel()
-	err := a.commit(ctx, group)
+	a.commitAll(ctx, group)
 	for _, r := range group {
-		r.err = err
 		close(r.done)
 	}
 
@@ -107,6 +107,19 @@ func (a *appender) commitGroup(ctx context.Context) {
 		return
 	}
 	a.waiting[0].lead <- struct{}{}
+}
+
+// commitAll commits the rows together or, if the database refuses that, each on its own: one
+// that cannot be written must not cost the others theirs.
+func (a *appender) commitAll(ctx context.Context, group []*appendRequest) {
+	err := a.commit(ctx, group)
+	apart := err != nil && len(group) > 1 && ctx.Err() == nil && !errors.Is(err, mem.ErrUnavailable)
+	for _, r := range group {
+		r.err = err
+		if apart {
+			r.err = a.commit(ctx, []*appendRequest{r})
+		}
+	}
 }
 
 func (a *appender) commit(ctx context.Context, group []*appendRequest) (err error) {
