@@ -89,6 +89,9 @@ type Fallback struct {
 	Reason string
 }
 
+// maxEagerQuery is the longest query that is analysed before the gate has opened, in bytes.
+const maxEagerQuery = 4 << 10
+
 // degradedDriver is what the audit log calls the baseline without its vector arm.
 const degradedDriver = "bm25-degraded"
 
@@ -184,6 +187,10 @@ func (s *search) filter() store.Filter {
 // steps returns the reads that can travel with the gate: whatever the driver will ask for
 // anyway. A remote embedding model is not asked before the gate has opened.
 func (s *search) steps(ctx context.Context) []queries.Step {
+	// A long query takes long to analyse, which a caller must be admitted for first.
+	if len(s.query.Text) > maxEagerQuery {
+		return nil
+	}
 	name := s.req.Driver
 	if name == "" {
 		name = baseline.Name

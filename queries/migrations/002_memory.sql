@@ -91,6 +91,7 @@ CREATE TABLE memkernel.memory_objects (
     FOREIGN KEY (tenant, supersedes) REFERENCES memkernel.memory_objects (tenant, id),
     CHECK (t_valid_to >= t_valid_from),
     CHECK ((t_valid_to IS NULL) = (end_reason IS NULL)),
+    CHECK (end_note IS NULL OR end_reason IS NOT NULL),
     CHECK (event_end IS NULL OR event_end >= event_time),
     CHECK (supersedes <> id),
     CHECK ((supersedes IS NULL) OR (chain IS NOT NULL)),
@@ -185,6 +186,25 @@ BEGIN
     RETURN closed;
 END $$;
 
+-- Raw input never changes: only how far it has come does.
+CREATE FUNCTION memkernel.guard_capture_update() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+    same memkernel.captures := NEW;
+BEGIN
+    same.state := OLD.state;
+    same.attempts := OLD.attempts;
+    same.result := OLD.result;
+    same.finished_at := OLD.finished_at;
+    IF same IS DISTINCT FROM OLD OR OLD.state = 'done' THEN
+        RAISE EXCEPTION 'UPDATE of capture % is refused: raw input never changes', OLD.id USING ERRCODE = 'MK002';
+    END IF;
+    RETURN NEW;
+END $$;
+
+CREATE TRIGGER captures_update BEFORE UPDATE ON memkernel.captures
+    FOR EACH ROW EXECUTE FUNCTION memkernel.guard_capture_update();
+ALTER TABLE memkernel.captures ENABLE ALWAYS TRIGGER captures_update;
+
 CREATE FUNCTION memkernel.guard_memory_update() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
     same memkernel.memory_objects := NEW;
@@ -248,3 +268,4 @@ DROP FUNCTION memkernel.expect(bigint, bigint);
 DROP TABLE memkernel.tombstones;
 DROP TABLE memkernel.embedding_models;
 DROP TABLE memkernel.captures;
+DROP FUNCTION memkernel.guard_capture_update();

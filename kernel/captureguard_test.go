@@ -1,0 +1,26 @@
+package kernel_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/memkernel/memkernel/kernel"
+	"github.com/memkernel/memkernel/kernel/kerneltest"
+)
+
+func TestRawInputNeverChanges(t *testing.T) {
+	t.Parallel()
+	k := kerneltest.Open(t, kernel.WithEmbedder(&kerneltest.Embedder{}))
+	_, err := k.Write(t.Context(), k.Key("acme/eng", kernel.RoleMember), kernel.WriteRequest{Text: "kept as it was said"})
+	require.NoError(t, err)
+	for _, sql := range []string{
+		`UPDATE memkernel.captures SET content = 'something else'`,
+		`UPDATE memkernel.captures SET state = 'pending'`,
+		`UPDATE memkernel.captures SET result = NULL`,
+		`UPDATE memkernel.memory_objects SET end_note = 'not ended'`,
+	} {
+		_, err := k.Pool.Exec(t.Context(), sql)
+		require.Error(t, err, sql)
+	}
+}
