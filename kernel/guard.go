@@ -26,6 +26,18 @@ type call struct {
 	memory mem.ID
 	// steps are reads that travel with the gate. Their results are used only if it opens.
 	steps []queries.Step
+	// prepare returns more of them. It may take long: it runs only for a caller whose role and
+	// rate, as far as they are known, allow the call.
+	prepare func(context.Context) ([]queries.Step, error)
+}
+
+// reads returns all that is to travel with the gate.
+func (c *call) reads(ctx context.Context) ([]queries.Step, error) {
+	if c.prepare == nil {
+		return c.steps, nil
+	}
+	more, err := c.prepare(ctx)
+	return append(c.steps[:len(c.steps):len(c.steps)], more...), err
 }
 
 // current is the state of a call that the gate has let through.
@@ -109,9 +121,13 @@ func (k *Kernel) admit(ctx context.Context, c *call, cur *current) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	steps, early := c.steps, true
-	if len(steps) > 0 && k.limiter.spent(c.who.Principal(), c.op, cur.now) {
-		steps, early = nil, false
+	var steps []queries.Step
+	early := !k.limiter.spent(c.who.Principal(), c.op, cur.now)
+	if early {
+		var err error
+		if steps, err = c.reads(ctx); err != nil {
+			return err
+		}
 	}
 	gate, err := k.store.Gate(ctx, c.who, steps...)
 	if err != nil {
@@ -132,13 +148,15 @@ func (k *Kernel) admit(ctx context.Context, c *call, cur *current) error {
 			return err
 		}
 	}
-	if !early {
-		// The bucket looked empty and was not: read now what did not travel with the gate.
-		if _, err := k.store.Gate(ctx, c.who, c.steps...); err != nil {
-			return err
-		}
+	if early {
+		return nil
 	}
-	return nil
+	// The bucket looked empty and was not: read now what did not travel with the gate.
+	steps, err = c.reads(ctx)
+	if err == nil && len(steps) > 0 {
+		_, err = k.store.Gate(ctx, c.who, steps...)
+	}
+	return err
 }
 
 // checkKey refuses an identity whose key, as it is in the database now, is not usable.
