@@ -2,6 +2,9 @@ package classify
 
 import "strings"
 
+// minAddressDigits is how many digits an address has at least: 8 Mill Lane, CB2 1RX.
+const minAddressDigits = 3
+
 // Bounds on the parts of a street address, in bytes.
 const (
 	maxStreet   = 48 // before the word for street

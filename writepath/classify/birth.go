@@ -18,6 +18,10 @@ func (s *scan) findBirthDates() {
 		if !h.set.has(wordBirth) || s.near(wordNotPerson, h.start, h.start, 24, 0) {
 			continue
 		}
+		if start := s.dateBefore(h.start); start >= 0 {
+			s.add(DateOfBirth, weightPhrase+1, start, s.dateAt(start))
+			continue
+		}
 		for at := h.end; at < min(len(s.text), h.end+birthReach); at++ {
 			c := s.text[at]
 			if c == '\n' && at > h.end+2 || c == '.' && s.blank(at+1) && at > h.end {
@@ -35,6 +39,17 @@ func (s *scan) findBirthDates() {
 			}
 		}
 	}
+}
+
+// dateBefore returns where a full date begins that ends right before i, or -1.
+func (s *scan) dateBefore(i int) int {
+	end := s.skipBack(i)
+	for at := max(0, end-birthReach); at < end; at++ {
+		if s.bytes.has(s.text, at, alnumeric|high) && !s.bytes.has(s.text, at-1, alnumeric|high) && s.dateAt(at) == end {
+			return at
+		}
+	}
+	return -1
 }
 
 // dateAt returns the end of the full date that begins at i, in the order of any country, with

@@ -1,9 +1,6 @@
 package classify
 
-import (
-	"slices"
-	"strings"
-)
+import "slices"
 
 // Finding is a part of a text, from the byte Start up to but not including End.
 type Finding struct {
@@ -74,7 +71,7 @@ func New() *Classifier {
 // classified like everything else, in time linear in its length.
 func (c *Classifier) Classify(text string) Result {
 	s := scan{Classifier: c, text: text, survey: c.bytes.survey(text)}
-	s.hits = s.readWords(s.hitSpace[:0])
+	s.readWords()
 	s.secrets()
 	s.personal()
 	r := Result{Findings: resolve(text, s.found), Labels: s.labels()}
@@ -88,7 +85,6 @@ type scan struct {
 	survey
 	text     string
 	hits     []hit
-	hitSpace [48]hit
 	hidden   bool
 	imitates bool
 	found    []candidate
@@ -118,6 +114,8 @@ func (s *scan) personal() {
 	if s.digits >= minNumberDigits {
 		s.findNumbers()
 		s.findBirthDates()
+	}
+	if s.digits >= minAddressDigits {
 		s.findAddresses()
 	}
 	s.findPhrases()
@@ -125,7 +123,7 @@ func (s *scan) personal() {
 
 // sum derives all from the findings.
 func (r *Result) sum(text string) {
-	r.Sensitivity = Internal
+	r.Sensitivity, r.SecretKinds, r.PIISubjects = Internal, nil, nil
 	for _, f := range r.Findings {
 		r.Sensitivity = Max(r.Sensitivity, f.Kind.sensitivity())
 		if f.Kind.Secret() && !slices.Contains(r.SecretKinds, f.Kind) {
@@ -154,25 +152,4 @@ func (r *Result) Declare(s Sensitivity) {
 		r.Sensitivity = Max(r.Sensitivity, s)
 	}
 	r.Destinations = DestinationsFor(r.Sensitivity)
-}
-
-// Redact returns text with every secret among the findings replaced by [redacted:kind].
-// Findings that do not lie in the text, or overlap an earlier one, are an error of the caller
-// and panic. Personal data stays as it is: without it the text would say nothing.
-func Redact(text string, findings []Finding) string {
-	var b strings.Builder
-	done := 0
-	for _, f := range findings {
-		if !f.Kind.Secret() {
-			continue
-		}
-		b.WriteString(text[done:f.Start])
-		b.WriteString("[redacted:" + string(f.Kind) + "]")
-		done = f.End
-	}
-	if done == 0 {
-		return text
-	}
-	b.WriteString(text[done:])
-	return b.String()
 }

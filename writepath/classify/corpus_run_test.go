@@ -137,7 +137,16 @@ func TestTunedCorpus(t *testing.T) {
 	requireScores(t, slices.Concat(tunedSecrets(), tunedPersonal(), tunedLookalikes(), tunedLabels()), 0.95)
 }
 
+// The texts of the first held-out corpus were graded before any rule was changed for them:
+// precision 0.970 and recall 0.965 over all.
 func TestHeldOutCorpus(t *testing.T) {
 	t.Parallel()
 	requireScores(t, slices.Concat(heldOutSecrets(), heldOutPersonal(), heldOutLookalikes(), heldOutLabels()), 0.95)
+}
+
+// Those of the second, after the mistakes on the first had been mended: precision 0.962 and
+// recall 0.953 over all.
+func TestSecondHeldOutCorpus(t *testing.T) {
+	t.Parallel()
+	requireScores(t, secondHeldOut(), 0.95)
 }

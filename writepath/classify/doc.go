@@ -21,8 +21,12 @@
 // Published examples are no secrets: values with EXAMPLE in them, as in the documentation of
 // AWS, placeholders, the test cards of the payment processors, the sample IBANs and national
 // numbers of the standards, telephone numbers reserved for fiction, addresses of the networks
-// reserved for documentation. Names of people are not recognised. A certificate, a public key,
-// a hash and a UUID are not secrets. Text in an encoding or a picture is not looked into.
+// reserved for documentation. A certificate, a public key, a hash and a UUID are not secrets.
+//
+// Beyond it are: names of people; a password without a word for it, or with one that only
+// white space divides it from; a national identifier of bare digits without its name; addresses
+// without a postal code; health and money in other languages than English, but for common
+// words of German, French, Spanish and Italian; text in an encoding or in a picture.
 //
 // # Sensitivity
 //

@@ -139,15 +139,22 @@ func hasAnyPrefix(s string, prefixes ...string) bool {
 	return false
 }
 
-// isOneOf reports whether word is one of the words of a list.
+// isOneOf reports whether word is one of the words of a list, which has single spaces between
+// them.
 func isOneOf(word, list string) bool {
-	if word == "" {
+	if word == "" || strings.IndexByte(word, ' ') >= 0 {
 		return false
 	}
-	for w := range strings.FieldsSeq(list) {
-		if w == word {
+	for from := 0; ; {
+		n := strings.Index(list[from:], word)
+		if n < 0 {
+			return false
+		}
+		i := from + n
+		end := i + len(word)
+		if (i == 0 || list[i-1] == ' ') && (end == len(list) || list[end] == ' ') {
 			return true
 		}
+		from = end
 	}
-	return false
 }

@@ -65,6 +65,9 @@ func (s *scan) nationalIn(c *chain) bool {
 		if !named && (!r.distinctive(c) || s.named(wordReference, c.start)) || !r.valid(d) {
 			continue
 		}
+		if r.kind == AmericanSSN && !named && s.phoneNamed(c.start, c.end) {
+			continue
+		}
 		if r.kind == SwedishPNR && !named && clockTime(d[len(d)-4:]) {
 			continue // a day and a time, as in the names of builds
 		}

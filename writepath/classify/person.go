@@ -11,6 +11,7 @@ const (
 	wordHave
 	wordTake
 	wordCondition
+	wordIll // said of a person
 	wordTreatment
 	wordTopic // after it, an illness is a subject, not a state
 	wordHIV
@@ -30,7 +31,7 @@ func personVocabulary() map[wordClass]string {
 		wordPerson:    `i he she patient patients`,
 		wordDiagnosed: `diagnosed diagnosis diagnose diagnostiziert diagnostique diagnosticado diagnosticada diagnosticato`,
 		wordSuffer:    `suffer suffers suffered suffering leidet leide litt souffre souffrait sufre padece soffre sofre lijdt`,
-		wordHave:      `have has had having am is got an atteint atteinte tiene tengo hat habe ist`,
+		wordHave:      `have has had having am is got an atteint atteinte tiene tengo est hat habe ist`,
 		wordTake:      `prescribed takes taking take took nimmt prend toma injects is_on am_on are_on i_m_on`,
 		wordCondition: `diabetes diabetic depression asthma epilepsy schizophrenia bipolar adhd autism autistic hepatitis
 			leukemia leukaemia lymphoma melanoma parkinson parkinsons alzheimer alzheimers dementia crohn crohns lupus
@@ -40,6 +41,8 @@ func personVocabulary() map[wordClass]string {
 			krebs asthmatiker epilepsie depressionen brustkrebs schwanger demenz multiple_sklerose
 			diabete asthme cancer_du depression_nerveuse sida enceinte epilepsia asma depresion embarazada
 			cancro incinta depressione`,
+		wordIll: `diabetic pregnant epileptic autistic schizophrenic anorexic alcoholic asthmatic hospitalized hospitalised
+			diabetiker diabetikerin schwanger diabetique enceinte diabetico diabetica embarazada incinta`,
 		wordTreatment: `chemotherapy chemo radiotherapy dialysis insulin antidepressants sertraline fluoxetine citalopram
 			escitalopram venlafaxine metformin lithium methadone warfarin lisinopril atorvastatin levothyroxine
 			prednisone methotrexate clozapine quetiapine olanzapine risperidone lorazepam diazepam alprazolam
@@ -47,7 +50,7 @@ func personVocabulary() map[wordClass]string {
 			adderall abortion colonoscopy mastectomy biopsy chemotherapie chimiotherapie quimioterapia`,
 		wordTopic: `research study studies charity talk book article paper fund awareness conference prevention drug
 			drugs lecture report policy data dataset statistics about awareness_week ward clinic hospital walk run
-			marathon foundation dictionary screening campaign trial trials topic documentary film market of_luck of_genius not no never`,
+			marathon foundation dictionary screening campaign trial trials topic documentary film market of_luck of_genius depression_of stroke_of not no never`,
 		wordHIV:      `hiv hepatitis std sti`,
 		wordPositive: `positive positiv`,
 		wordICD:      `icd`,
@@ -75,6 +78,7 @@ func personPhrases() []phrase {
 		health(1, wordOwn, wordTreatment),
 		health(3, wordTake, wordTreatment),
 		health(3, wordPerson, wordHave, wordCondition),
+		health(1, wordHave, wordIll),
 		health(0, wordHIV, wordPositive),
 		{steps: []wordClass{wordICD}, kind: Health, then: thenICDCode},
 		money(2, wordOwn, wordPay),

@@ -17,12 +17,11 @@ type reader struct {
 	hidden    bool
 }
 
-// readWords appends the hits in the text.
-func (s *scan) readWords(dst []hit) []hit {
-	r := reader{lex: s.words, hits: dst}
+// readWords finds the words of the text that the lexicon knows.
+func (s *scan) readWords() {
+	r := reader{lex: s.words, hits: make([]hit, 0, min(8+len(s.text)/8, 1024))}
 	r.read(s.text, s.bytes)
-	s.hidden = r.hidden
-	return r.hits
+	s.hits, s.hidden = r.hits, r.hidden
 }
 
 func (r *reader) read(text string, parts *alphabets) {

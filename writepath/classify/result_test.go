@@ -80,6 +80,34 @@ func TestSensitivityOrder(t *testing.T) {
 	require.False(t, r.MaySend(classify.RemoteModel))
 }
 
+func TestMerge(t *testing.T) {
+	t.Parallel()
+	const text = "ask dana@example.org for the key zebra-horse"
+	r := classify.New().Classify(text)
+	require.Equal(t, classify.Confidential, r.Sensitivity)
+	require.NoError(t, r.Merge(text, []classify.Finding{{Kind: classify.SaaSToken, Start: 33, End: 44}}))
+	require.Equal(t, []classify.Finding{{Kind: classify.Email, Start: 4, End: 20}, {Kind: classify.SaaSToken, Start: 33, End: 44}}, r.Findings)
+	require.Equal(t, []classify.Kind{classify.SaaSToken}, r.SecretKinds)
+	require.Equal(t, []string{"email:dana@example.org"}, r.PIISubjects)
+	require.Equal(t, classify.Restricted, r.Sensitivity)
+	require.Equal(t, "ask dana@example.org for the key [redacted:saas_token]", classify.Redact(text, r.Findings))
+
+	require.NoError(t, r.Merge(text, []classify.Finding{{Kind: classify.APIKey, Start: 29, End: 39}, {Kind: classify.Password, Start: 0, End: 8}}))
+	require.Equal(t, []classify.Finding{{Kind: classify.Password, Start: 0, End: 8}, {Kind: classify.APIKey, Start: 29, End: 44}}, r.Findings)
+	require.Empty(t, r.PIISubjects)
+
+	before := r
+	for _, bad := range []classify.Finding{
+		{Kind: "unknown", Start: 0, End: 1},
+		{Kind: classify.Email, Start: -1, End: 1},
+		{Kind: classify.Email, Start: 2, End: 2},
+		{Kind: classify.Email, Start: 2, End: len(text) + 1},
+	} {
+		require.Error(t, r.Merge(text, []classify.Finding{bad}))
+		require.Equal(t, before, r)
+	}
+}
+
 // An erasure finds every way to write a subject by one identifier.
 func TestSubjects(t *testing.T) {
 	t.Parallel()

@@ -183,6 +183,9 @@ func (s *scan) keyAfter(h *hit) {
 	if !ok {
 		return
 	}
+	if n := strings.IndexByte(s.text[v.start:v.end], '@'); n > 0 && !v.quoted {
+		v.end = v.start + n // the host of a URL
+	}
 	if kind := s.keyKind(h, s.text[v.start:v.end]); kind != "" && !notSecretValue(s.text[v.start:v.end], v.quoted) {
 		s.add(kind, weightNamed, v.start, v.end)
 	}
@@ -198,8 +201,9 @@ func (s *scan) keyKind(h *hit, v string) Kind {
 		return ""
 	}
 	name := strings.ToLower(s.text[s.bytes.back(s.text, h.start, 32, alnumeric|underscore|dash|dot):h.end])
+	name = strings.NewReplacer("-", "", "_", "").Replace(name)
 	switch {
-	case len(v) == 40 && (strings.Contains(name, "aws") || strings.Contains(name, "secretaccess") || strings.Contains(name, "secret_access") || s.secretAccess(h)):
+	case len(v) == 40 && (strings.Contains(name, "aws") || strings.Contains(name, "secretaccess") || s.secretAccess(h)):
 		return AWSSecretKey
 	case strings.HasSuffix(v, "=") && (strings.HasSuffix(name, "accountkey") || strings.HasSuffix(name, "accesskey")):
 		return AzureKey
