@@ -54,7 +54,8 @@ type SearchReply struct {
 	Degraded []Brownout
 	// Lexical and Vector say what each arm did.
 	Lexical, Vector Arm
-	// OverBudget counts results left out because of TokenBudget.
+	// OverBudget counts what the driver proposed and TokenBudget left out. What a driver left
+	// out for itself is not in it.
 	OverBudget int
 	// Violations counts what was left out because the driver had not been shown it.
 	Violations int
@@ -71,7 +72,8 @@ type SearchItem struct {
 type Arm struct {
 	// State is "ok", "down" or "unused".
 	State string
-	// Rows counts what it scored: postings of the lexical arm, rows of the vector arm.
+	// Rows counts the postings that the lexical arm scored, or the rows that the vector arm
+	// returned.
 	Rows int
 }
 
@@ -151,28 +153,38 @@ type search struct {
 // ErrForbidden. What is returned counts as accessed by the caller's namespace, unless the
 // caller is an auditor.
 func (k *Kernel) Search(ctx context.Context, who Identity, req SearchRequest) (*SearchReply, error) {
-	c := call{
-		op: acl.OpSearch, who: who, purpose: "", sensitive: req.Sensitive,
-		validate: func() error { return req.validate(&k.limits) },
-	}
 	s := &search{k: k, who: who, req: &req}
-	if !who.IsZero() && req.validate(&k.limits) == nil {
-		s.prepare(ctx)
-		defer s.close()
-		c.purpose, c.steps = s.query.Text, s.steps(ctx)
+	defer s.close()
+	c := call{op: acl.OpSearch, who: who, sensitive: req.Sensitive, prepare: s.prepare}
+	c.validate = func() error {
+		if err := req.validate(&k.limits); err != nil {
+			return err
+		}
+		s.setQuery()
+		c.purpose = s.query.Text
+		return nil
 	}
 	return guard(ctx, k, &c, s.run)
 }
 
-func (s *search) prepare(ctx context.Context) {
+func (s *search) setQuery() {
 	s.query = driver.Query{Text: mem.CleanQuery(s.req.Query), K: s.req.K, TokenBudget: s.req.TokenBudget}
 	if s.query.K == 0 {
 		s.query.K = min(10, s.k.limits.MaxResults)
 	}
-	s.view = s.newView(ctx)
 }
 
-func (s *search) close() { s.view.Close() }
+// prepare makes the view and returns the reads that can travel with the gate.
+func (s *search) prepare(ctx context.Context) ([]queries.Step, error) {
+	s.view = s.newView(ctx)
+	return s.steps(ctx), nil
+}
+
+func (s *search) close() {
+	if s.view != nil {
+		s.view.Close()
+	}
+}
 
 func (s *search) newView(ctx context.Context) *store.View {
 	return s.k.store.NewView(ctx, store.ViewConfig{Scope: s.who.Scope(), Filter: s.filter(), Embed: s.k.embed})
