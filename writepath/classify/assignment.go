@@ -68,7 +68,9 @@ func (s *scan) valueAfter(h *hit) (value, bool) {
 	}
 	switch n := separator(s.text[j:]); {
 	case s.closesTag(h, j):
-		v.link, i = tight, j+1
+		v.link = tight
+		v, ok := s.readValue(v, j+1)
+		return v, ok && strings.HasPrefix(s.text[v.end:], "</")
 	case n > 0:
 		v.link = spaced
 		if j == i && !s.blank(j+n) {

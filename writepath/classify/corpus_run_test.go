@@ -124,6 +124,7 @@ func requireScores(t *testing.T, examples []example, least float64) {
 	for _, m := range mistakes {
 		t.Log(m)
 	}
+	require.Empty(t, mistakes, "what was right once")
 	require.GreaterOrEqual(t, all.precision(), least, "precision over all")
 	require.GreaterOrEqual(t, all.recall(), least, "recall over all")
 	for class, s := range scores {

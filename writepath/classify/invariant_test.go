@@ -13,7 +13,8 @@ import (
 )
 
 func corpus() []example {
-	return slices.Concat(tunedSecrets(), tunedPersonal(), tunedLookalikes(), tunedLabels())
+	return slices.Concat(tunedSecrets(), tunedPersonal(), tunedLookalikes(), tunedLabels(),
+		heldOutSecrets(), heldOutPersonal(), heldOutLookalikes(), heldOutLabels(), secondHeldOut())
 }
 
 // requireSound checks what holds for every result of every text.

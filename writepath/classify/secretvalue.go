@@ -66,7 +66,7 @@ func (s *scan) plausiblePasswordValue(v value, strict bool) bool {
 	case strict && strings.Contains(text, "="):
 		return false
 	case n.digits > 0:
-		return !looksMeasured(text) && !namesMethod(text) && (!strict || n.symbols > 0 || n.upper > 0 && n.lower > 0 && !identifier(text, false))
+		return !looksMeasured(text) && !namesMethod(text) && (!strict || n.symbols > 0 || n.upper > 0 && n.lower > 0 && (v.link == verb || !identifier(text, false)))
 	case n.symbols > 0:
 		return len(text) >= 8 && !strings.HasPrefix(text, "!")
 	case strict:
