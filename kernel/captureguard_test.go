@@ -24,3 +24,21 @@ func TestRawInputNeverChanges(t *testing.T) {
 		require.Error(t, err, sql)
 	}
 }
+
+func TestKeysOnlyEnd(t *testing.T) {
+	t.Parallel()
+	k := kerneltest.Open(t)
+	k.Key("acme/eng", kernel.RoleAgent)
+	for _, sql := range []string{
+		`UPDATE memkernel.api_keys SET role = 'owner'`,
+		`UPDATE memkernel.api_keys SET namespace = tenant`,
+		`UPDATE memkernel.api_keys SET expires_at = NULL, actor = 'somebody else'`,
+	} {
+		_, err := k.Pool.Exec(t.Context(), sql)
+		require.Error(t, err, sql)
+	}
+	_, err := k.Pool.Exec(t.Context(), `UPDATE memkernel.api_keys SET revoked_at = now()`)
+	require.NoError(t, err)
+	_, err = k.Pool.Exec(t.Context(), `UPDATE memkernel.api_keys SET revoked_at = NULL`)
+	require.Error(t, err, "a revoked key stays revoked")
+}

@@ -77,7 +77,8 @@ func TestReady(t *testing.T) {
 	// Everything but the vector arm works all the same.
 	found := must(other.Search(t.Context(), dana, kernel.SearchRequest{Query: "ferry"}))
 	require.Len(t, found.Items, 1)
-	require.Equal(t, kernel.Arm{State: kernel.ArmOK}, found.Vector)
+	require.Equal(t, kernel.Arm{State: kernel.ArmDown}, found.Vector)
+	require.Error(t, other.Ready(t.Context()), "a search registers nothing")
 
 	before := len(kit.Audit())
 	sqlExec(t, pool, `INSERT INTO memkernel.schema_version (version, name, sha256) VALUES (999, 'future', 'x')`)

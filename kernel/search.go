@@ -279,14 +279,19 @@ func (s *search) rank(ctx context.Context, name string, reply *SearchReply) ([]d
 	view := s.view
 	for {
 		ranked, err := s.plan(ctx, name, view)
+		if ctx.Err() != nil {
+			return nil, ctx.Err() // a plan made in a hurry at the end is no answer
+		}
+		report := view.Report()
+		if report.Fault != nil {
+			// A driver that makes do without an arm must not make an outage look like a ranking.
+			return nil, report.Fault
+		}
 		if err == nil {
-			s.describeArms(name, view.Report(), reply)
+			s.describeArms(name, report, reply)
 			return ranked, nil
 		}
 		var failed *planError
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
 		if !errors.As(err, &failed) || name == baseline.Name {
 			return nil, plainError(err)
 		}

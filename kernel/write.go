@@ -13,6 +13,7 @@ import (
 	"github.com/memkernel/memkernel/audit"
 	"github.com/memkernel/memkernel/internal/store"
 	"github.com/memkernel/memkernel/kernel/mem"
+	"github.com/memkernel/memkernel/queries"
 	"github.com/memkernel/memkernel/writepath"
 )
 
@@ -28,7 +29,8 @@ type WriteRequest struct {
 	// Source says where it comes from, at most 1024 bytes; it may be empty.
 	Source string
 	// Supersedes names a memory of the caller's own namespace that this one replaces. If it
-	// has been replaced already, the current memory of its chain is replaced instead.
+	// has been replaced already, the current memory of its chain is replaced instead; if that
+	// one equals the new one in every respect, the write is a duplicate of it.
 	Supersedes ID
 	// IdempotencyKey makes a retry safe: a second write with the same key by the same caller
 	// returns the first one's reply and changes nothing. At most 256 bytes; empty for none.
@@ -60,10 +62,13 @@ func (r *WriteRequest) validate(limits *Limits, draft *writepath.Draft) error {
 
 // digest tells requests with one idempotency key apart.
 func (r *WriteRequest) digest() [32]byte {
-	b, err := json.Marshal(r)
+	same := *r
+	// An instant is the same in every zone, and finer than it is kept it is not told apart.
+	same.EventTime = r.EventTime.UTC().Truncate(time.Microsecond)
+	same.EventEnd = r.EventEnd.UTC().Truncate(time.Microsecond)
+	b, err := json.Marshal(&same)
 	if err != nil {
-		// Only a time outside the years 0 to 9999 cannot be encoded; validation comes first.
-		return [32]byte{}
+		panic(err) // times are valid by now, and the rest always encodes
 	}
 	return sha256.Sum256(b)
 }
@@ -71,7 +76,7 @@ func (r *WriteRequest) digest() [32]byte {
 // Write keeps a memory in the caller's namespace. The raw input is kept first; with a remote
 // embedding model it is durable before the model is asked. A text that a current memory of
 // the namespace already says (after case, white space and Unicode form are evened out) is
-// not stored again. Otherwise the memory, its vector, its words and the audit row are
+// not stored again, whatever its kind, source and times; Supersedes corrects those. Otherwise the memory, its vector, its words and the audit row are
 // committed together or not at all.
 //
 // Any number of processes may write at once: of equal texts one is stored, and writes that
@@ -92,10 +97,10 @@ func (k *Kernel) Write(ctx context.Context, who Identity, req WriteRequest) (*Wr
 	w := &store.Write{Who: who, Draft: &draft, IdempotencyKey: req.IdempotencyKey}
 	k.store.Bind(w)
 	var state writepath.State
-	if who.IsZero() || len(req.Text) <= k.limits.MaxTextBytes { // else it is refused before any of this is used
+	c.prepare = func(context.Context) ([]queries.Step, error) {
 		draft.Prepare()
 		w.Digest = req.digest()
-		c.steps = w.Probe(&state)
+		return w.Probe(&state), nil
 	}
 	return guard(ctx, k, &c, func(ctx context.Context, cur *current) (*WriteReply, error) {
 		if err := writeAllowed(&cur.policy, &draft); err != nil {

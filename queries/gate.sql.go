@@ -21,11 +21,11 @@ SELECT
     k.revoked_at AS key_revoked_at,
     coalesce((
         SELECT jsonb_agg(q.document ORDER BY q.namespace)
-        FROM (
-            SELECT DISTINCT ON (p.namespace) p.namespace, p.document
-            FROM memkernel.policies AS p
-            WHERE p.tenant = t.tenant AND p.namespace = ANY($1::text[])
-            ORDER BY p.namespace, p.version DESC
+        FROM (SELECT unnest($1::text[]) AS path) AS visible
+        CROSS JOIN LATERAL (
+            SELECT p.namespace, p.document FROM memkernel.policies AS p
+            WHERE p.tenant = t.tenant AND p.namespace = visible.path
+            ORDER BY p.version DESC LIMIT 1
         ) AS q
     ), '[]')::jsonb AS policies
 FROM memkernel.tenants AS t

@@ -562,7 +562,7 @@ func (q *Queries) MemoryStats(ctx context.Context, arg MemoryStatsParams) ([]Mem
 const memorySupersede = `-- name: MemorySupersede :one
 WITH closed AS (
     UPDATE memkernel.memory_objects AS v
-    SET t_valid_to = greatest($1::timestamptz, v.t_valid_from), end_reason = 'superseded'
+    SET t_valid_to = greatest($1::timestamptz, v.t_valid_from + interval '1 microsecond'), end_reason = 'superseded'
     WHERE v.tenant = $2 AND v.id = $3 AND v.namespace = $4 AND v.t_valid_to IS NULL AND v.status = 'active'
     RETURNING v.id, coalesce(v.chain, v.id) AS chain, v.chain_pos, v.t_valid_to
 ), made AS (
@@ -605,7 +605,8 @@ type MemorySupersedeParams struct {
 
 // MemorySupersede closes the victim and inserts its successor in one statement. The guard
 // is the victim being current and in the writer's own namespace. If it is not, the
-// transaction aborts with MK001 and nothing has happened.
+// transaction aborts with MK001 and nothing has happened. The victim was believed for a
+// microsecond at least, so that every version of a chain can be asked for by time.
 func (q *Queries) MemorySupersede(ctx context.Context, arg MemorySupersedeParams) (bool, error) {
 	row := q.db.QueryRow(ctx, memorySupersede,
 		arg.TValidFrom,
@@ -636,7 +637,8 @@ func (q *Queries) MemorySupersede(ctx context.Context, arg MemorySupersedeParams
 }
 
 const memoryTarget = `-- name: MemoryTarget :one
-SELECT m.namespace, m.end_reason, h.id AS head_id, h.dedupe_key AS head_dedupe_key
+SELECT m.namespace, m.end_reason, h.id AS head_id, h.dedupe_key AS head_dedupe_key, h.kind AS head_kind,
+    h.event_time AS head_event_time, h.event_end AS head_event_end, h.source AS head_source
 FROM memkernel.memory_objects AS m
 LEFT JOIN memkernel.memory_objects AS h ON h.tenant = m.tenant AND h.namespace = m.namespace
     AND h.t_valid_to IS NULL AND h.status = 'active'
@@ -657,6 +659,10 @@ type MemoryTargetRow struct {
 	EndReason     *string
 	HeadID        *uuid.UUID
 	HeadDedupeKey []byte
+	HeadKind      *string
+	HeadEventTime *time.Time
+	HeadEventEnd  *time.Time
+	HeadSource    *string
 }
 
 // MemoryTarget describes a visible memory and the current head of its chain, for a write
@@ -669,6 +675,10 @@ func (q *Queries) MemoryTarget(ctx context.Context, arg MemoryTargetParams) (Mem
 		&i.EndReason,
 		&i.HeadID,
 		&i.HeadDedupeKey,
+		&i.HeadKind,
+		&i.HeadEventTime,
+		&i.HeadEventEnd,
+		&i.HeadSource,
 	)
 	return i, err
 }

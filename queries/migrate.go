@@ -31,6 +31,8 @@ var (
 	ErrSchemaNewer = errors.New("database schema is newer than this build")
 	// ErrSchemaEdited reports an applied migration whose text has another checksum here.
 	ErrSchemaEdited = errors.New("applied migration was edited")
+	// ErrEncoding reports a database that cannot hold every text.
+	ErrEncoding = errors.New("database encoding is not UTF8")
 )
 
 // Beginner starts transactions; pools and connections do.
@@ -136,6 +138,13 @@ func migrate(ctx context.Context, db Beginner, step func(context.Context, pgx.Tx
 		pgx.QueryExecModeSimpleProtocol); err != nil {
 		return fmt.Errorf("lock migrations: %w", err)
 	}
+	var encoding string
+	if err := tx.QueryRow(ctx, `SELECT current_setting('server_encoding')`, pgx.QueryExecModeExec).Scan(&encoding); err != nil {
+		return fmt.Errorf("look at the encoding: %w", err)
+	}
+	if err := checkEncoding(encoding); err != nil {
+		return err
+	}
 	if err := createVersionTable(ctx, tx); err != nil {
 		return err
 	}
@@ -148,6 +157,13 @@ func migrate(ctx context.Context, db Beginner, step func(context.Context, pgx.Tx
 	}
 	if err := tx.Commit(ctx); err != nil {
 		return fmt.Errorf("commit migration: %w", err)
+	}
+	return nil
+}
+
+func checkEncoding(encoding string) error {
+	if encoding != "UTF8" {
+		return fmt.Errorf("%w: it is %s; create the database with ENCODING 'UTF8'", ErrEncoding, encoding)
 	}
 	return nil
 }
@@ -202,16 +218,20 @@ func appliedMigrations(ctx context.Context, db DBTX, files []migration) (int, er
 }
 
 // CheckSchema reports whether the database is at exactly this build's schema: nil,
-// ErrSchemaMissing, ErrSchemaNewer, ErrSchemaEdited or a database error. It changes nothing.
+// ErrSchemaMissing, ErrSchemaNewer, ErrSchemaEdited, ErrEncoding or a database error. It changes nothing.
 func CheckSchema(ctx context.Context, db DBTX) error {
 	files, err := loadMigrations()
 	if err != nil {
 		return err
 	}
 	var exists bool
-	if err := db.QueryRow(ctx, `SELECT to_regclass('memkernel.schema_version') IS NOT NULL`,
-		pgx.QueryExecModeExec).Scan(&exists); err != nil {
+	var encoding string
+	if err := db.QueryRow(ctx, `SELECT to_regclass('memkernel.schema_version') IS NOT NULL, current_setting('server_encoding')`,
+		pgx.QueryExecModeExec).Scan(&exists, &encoding); err != nil {
 		return fmt.Errorf("look for the schema: %w", err)
+	}
+	if err := checkEncoding(encoding); err != nil {
+		return err
 	}
 	if !exists {
 		return ErrSchemaMissing

@@ -36,6 +36,8 @@ func Pipeline(ctx context.Context, db BatchSender, steps ...Step) error {
 		return fmt.Errorf("%d pipeline steps ran %d queries: %w", len(steps), rec.batch.Len(), errOneQuery)
 	}
 	results := db.SendBatch(ctx, &rec.batch)
+	// Again on the way out of a panicking step: the connection must go back.
+	defer func() { _ = results.Close() }()
 	replay := &replayer{results: results}
 	answers := New(replay)
 	var first error

@@ -36,6 +36,23 @@ func (q *Queries) EmbeddingModelEnsure(ctx context.Context, arg EmbeddingModelEn
 	return id, err
 }
 
+const embeddingModelID = `-- name: EmbeddingModelID :one
+SELECT e.id FROM memkernel.embedding_models AS e WHERE e.name = $1 AND e.revision = $2 AND e.dim = $3
+`
+
+type EmbeddingModelIDParams struct {
+	Name     string
+	Revision string
+	Dim      int32
+}
+
+func (q *Queries) EmbeddingModelID(ctx context.Context, arg EmbeddingModelIDParams) (int32, error) {
+	row := q.db.QueryRow(ctx, embeddingModelID, arg.Name, arg.Revision, arg.Dim)
+	var id int32
+	err := row.Scan(&id)
+	return id, err
+}
+
 const embeddingModelList = `-- name: EmbeddingModelList :many
 SELECT e.id, e.name, e.revision, e.dim FROM memkernel.embedding_models AS e ORDER BY e.id DESC LIMIT 100
 `
@@ -419,7 +436,7 @@ FROM memkernel.namespaces AS n
 CROSS JOIN LATERAL (
     SELECT v.id, v.tokens, (v.embedding <#> (SELECT (($1::real[])::vector))) AS distance
     FROM memkernel.memory_vectors AS v
-    WHERE v.tenant = n.tenant_id AND v.ns = n.id AND v.model = $2 AND v.live AND v.dim <= 500
+    WHERE v.tenant = n.tenant_id AND v.ns >= n.id AND v.ns <= n.id AND v.model = $2 AND v.live AND v.dim <= 500
     ORDER BY distance, v.id
     LIMIT $3
 ) AS near
@@ -444,7 +461,9 @@ type VectorNearestRow struct {
 
 // VectorNearest scans the covering index, which the predicate on dim names. One scan per
 // namespace, because over all of them at once the planner prefers to read the whole table as
-// soon as a good part of it is visible, which is slower.
+// soon as a good part of it is visible, which is slower. The namespace is a range of one,
+// because for an equality it expects the average of all namespaces and, next to a huge one,
+// reads the whole table for a few rows.
 func (q *Queries) VectorNearest(ctx context.Context, arg VectorNearestParams) ([]VectorNearestRow, error) {
 	rows, err := q.db.Query(ctx, vectorNearest,
 		arg.Embedding,
@@ -546,7 +565,7 @@ FROM memkernel.namespaces AS n
 CROSS JOIN LATERAL (
     SELECT v.id, v.tokens, (v.embedding <#> (SELECT (($1::real[])::vector))) AS distance
     FROM memkernel.memory_vectors AS v
-    WHERE v.tenant = n.tenant_id AND v.ns = n.id AND v.model = $2 AND v.live AND v.dim > 500
+    WHERE v.tenant = n.tenant_id AND v.ns >= n.id AND v.ns <= n.id AND v.model = $2 AND v.live AND v.dim > 500
     ORDER BY distance, v.id
     LIMIT $3
 ) AS near

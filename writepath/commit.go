@@ -39,8 +39,9 @@ type Target struct {
 	Own bool
 	// Head is the current memory of its chain, zero if the chain has ended.
 	Head mem.ID
-	// Same reports that the head already says what the draft says. It is read in one
-	// statement with Head; Duplicate comes from another, which may have looked earlier.
+	// Same reports that the head is the draft in every respect: text, kind, times and source.
+	// It is read in one statement with Head; Duplicate comes from another, which may have
+	// looked earlier.
 	Same bool
 	// EndReason is how the target itself ended, empty if it is current.
 	EndReason mem.EndReason
@@ -83,7 +84,7 @@ func Decide(d *Draft, st *State) (Decision, error) {
 	case st.Target.Same:
 		// The fact to replace already reads like the new one, as after a concurrent equal write.
 		return Decision{Action: Duplicate, Memory: st.Target.Head}, nil
-	case !st.Duplicate.IsZero():
+	case !st.Duplicate.IsZero() && st.Duplicate != st.Target.Head:
 		return Decision{}, fmt.Errorf("%w: memory %s already says this; retract the one to replace instead", mem.ErrConflict, st.Duplicate)
 	default:
 		return Decision{Action: Supersede, Memory: st.Target.Head}, nil

@@ -47,7 +47,9 @@ type appendRequest struct {
 	// done is closed when err is final; lead tells the waiter to commit the next group.
 	done chan struct{}
 	lead chan struct{}
-	err  error
+	// leading is set, under the appender's lock, when the lead was given to this request.
+	leading bool
+	err     error
 	// recorded reports that the call had its row already, and so did what it stands for.
 	recorded bool
 }
@@ -64,49 +66,93 @@ func newAppender(pool *pgxpool.Pool, opts AppendOptions) *appender {
 	return &appender{pool: pool, opts: opts}
 }
 
-// append returns once the row is durable. It does not listen to the caller's cancellation:
-// what was done is recorded even if nobody waits for the answer.
+// append returns once the row is durable, or with mem.ErrUnavailable if it is not within the
+// timeout, the wait for others included. It does not listen to the caller's cancellation: what
+// was done is recorded even if nobody waits for the answer.
 func (a *appender) append(ctx context.Context, req *appendRequest) (recorded bool, err error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), a.opts.Timeout)
+	defer cancel()
 	req.done, req.lead = make(chan struct{}), make(chan struct{}, 1)
 	a.mu.Lock()
 	a.waiting = append(a.waiting, req)
 	if a.inFlight < appendsInFlight {
 		a.inFlight++
+		req.leading = true
 		req.lead <- struct{}{}
 	}
 	a.mu.Unlock()
-	select {
-	case <-req.done:
-	case <-req.lead:
-		a.commitGroup(ctx)
-		<-req.done
+	for {
+		select {
+		case <-req.lead:
+			a.commitGroup(ctx, req)
+			continue // its own row may have to wait for another group
+		case <-req.done:
+			a.giveBack(req)
+		case <-ctx.Done():
+			gone := a.abandon(req)
+			a.giveBack(req)
+			if gone {
+				return false, fmt.Errorf("%w: the audit row was not written in time", mem.ErrUnavailable)
+			}
+			<-req.done // a group holds it, whose leader has a deadline of its own
+		}
+		return req.recorded, req.err
 	}
-	return req.recorded, req.err
 }
 
-// commitGroup commits the waiting rows, the caller's among them or not, and hands the lead
-// to the next waiter. The caller is the leader.
-func (a *appender) commitGroup(ctx context.Context) {
+// abandon takes a request that no group holds out of the queue.
+func (a *appender) abandon(req *appendRequest) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	at := slices.Index(a.waiting, req)
+	if at < 0 {
+		return false
+	}
+	a.waiting = slices.Delete(a.waiting, at, at+1)
+	return true
+}
+
+// giveBack passes the lead on if it was given to a request that did not come to take it.
+func (a *appender) giveBack(req *appendRequest) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if req.leading {
+		a.passLead()
+	}
+}
+
+// passLead gives the lead to the first waiter without one. The lock is held.
+func (a *appender) passLead() {
+	for _, r := range a.waiting {
+		if !r.leading {
+			r.leading = true
+			r.lead <- struct{}{}
+			return
+		}
+	}
+	a.inFlight--
+}
+
+// commitGroup commits the waiting rows, the leader's own among them unless another group has
+// it already, and passes the lead on.
+func (a *appender) commitGroup(ctx context.Context, leader *appendRequest) {
 	a.mu.Lock()
 	n := min(len(a.waiting), max(a.opts.MaxGroup, 1))
 	group := slices.Clone(a.waiting[:n])
 	a.waiting = slices.Delete(a.waiting, 0, n)
 	a.mu.Unlock()
 
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), a.opts.Timeout)
-	defer cancel()
-	a.commitAll(ctx, group)
+	if n > 0 {
+		a.commitAll(ctx, group)
+	}
 	for _, r := range group {
 		close(r.done)
 	}
 
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if len(a.waiting) == 0 {
-		a.inFlight--
-		return
-	}
-	a.waiting[0].lead <- struct{}{}
+	leader.leading = false
+	a.passLead()
 }
 
 // commitAll commits the rows together or, if the database refuses that, each on its own: one

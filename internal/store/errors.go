@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
+	"io"
+	"net"
+	"syscall"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/puddle/v2"
 
 	"github.com/memkernel/memkernel/kernel/mem"
 	"github.com/memkernel/memkernel/writepath"
@@ -21,8 +24,10 @@ const (
 	stateDeadlock     = "40P01"
 	statePlanChanged  = "0A000"
 	stateNoStatement  = "26000"
-	stateUntranslated = "22021"
-	stateCanceled     = "57014"
+	stateBadEncoding  = "22021"
+	stateUntranslated = "22P05"
+	stateLockTimeout  = "55P03"
+	stateReadOnly     = "25006"
 )
 
 // mapErr turns a database error into one of package mem's, or into writepath.ErrStale when
@@ -52,10 +57,12 @@ func mapState(pg *pgconn.PgError, err error) error {
 	case stateUnique:
 		// Only races reach a unique index: what is taken for good is looked up first.
 		return fmt.Errorf("%w: %w", writepath.ErrStale, err)
-	case stateUntranslated:
+	case stateBadEncoding, stateUntranslated:
 		return fmt.Errorf("%w: %w", &mem.InvalidError{Field: "text", Reason: "the database's encoding cannot hold it"}, err)
-	case stateCanceled:
-		return fmt.Errorf("%w: %w", context.Canceled, err)
+	case stateLockTimeout, stateReadOnly:
+		// A server that does not let us is as good as out of reach: a standby after a
+		// failover, a lock held too long.
+		return fmt.Errorf("%w: %w", mem.ErrUnavailable, err)
 	}
 	switch pg.Code[:2] {
 	case "08", "53", "57": // connection, resources, operator intervention
@@ -64,15 +71,17 @@ func mapState(pg *pgconn.PgError, err error) error {
 	return fmt.Errorf("%w: %w", mem.ErrInternal, err)
 }
 
-// isConnectionError recognises a connection that broke in mid-flight: pgconn reports it as
-// an I/O error without a type of its own.
+// isConnectionError recognises a connection that broke in mid-flight, which pgconn reports as
+// the I/O error it met, and a pool that was closed.
 func isConnectionError(err error) bool {
-	var netErr interface{ Timeout() bool }
+	var netErr net.Error
 	if errors.As(err, &netErr) {
 		return true
 	}
-	for _, sign := range []string{"EOF", "conn closed", "closed pool", "broken pipe", "connection reset"} {
-		if strings.Contains(err.Error(), sign) {
+	for _, sign := range []error{
+		io.EOF, io.ErrUnexpectedEOF, net.ErrClosed, syscall.EPIPE, syscall.ECONNRESET, puddle.ErrClosedPool, pgx.ErrTxClosed,
+	} {
+		if errors.Is(err, sign) {
 			return true
 		}
 	}

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -55,8 +56,11 @@ func (s *Store) Gate(ctx context.Context, who acl.Identity, steps ...queries.Ste
 	}
 	// Empty is by far the most common; "[]" needs no decoder.
 	if known && len(row.Policies) > len("[]") {
-		if err := json.Unmarshal(row.Policies, &out.Policies); err != nil {
-			// A policy that cannot be read must refuse, not permit.
+		decoder := json.NewDecoder(bytes.NewReader(row.Policies))
+		decoder.DisallowUnknownFields()
+		if err := decoder.Decode(&out.Policies); err != nil {
+			// A policy that cannot be read, or that says more than this build understands, must
+			// refuse, not permit.
 			return nil, fmt.Errorf("%w: stored policy: %w", mem.ErrUnavailable, err)
 		}
 	}

@@ -67,6 +67,8 @@ func hidden(scope acl.Scope, id mem.ID, out *bool) queries.Step {
 // Page is a part of a chain, newest first.
 type Page struct {
 	Memories []mem.Memory
+	// Visible reports that the caller sees the memory asked for, whose page may be empty.
+	Visible bool
 	// Hidden reports that the tenant has the id where it is invisible: for the audit log only.
 	Hidden bool
 }
@@ -87,7 +89,12 @@ func (s *Store) History(scope acl.Scope, id, after mem.ID, limit int, out *Page)
 		}
 		return err
 	}
-	return []queries.Step{list, hidden(scope, id, &out.Hidden)}
+	visible := func(ctx context.Context, q *queries.Queries) error {
+		_, err := q.MemoryTarget(ctx, queries.MemoryTargetParams{Tenant: scope.Tenant(), ID: uuid.UUID(id), Namespaces: scope.Namespaces()})
+		out.Visible = err == nil
+		return noRows(err)
+	}
+	return []queries.Step{list, visible, hidden(scope, id, &out.Hidden)}
 }
 
 // Filter narrows a search. The zero Filter is the ordinary search over what is current.

@@ -78,9 +78,10 @@ func (s *Store) inTx(ctx context.Context, fn func(tx pgx.Tx) error) error {
 	if err != nil {
 		return mapErr(err)
 	}
+	// Detached, and also when fn panics: a call that is over must give its connection back in
+	// order. After a commit it does nothing.
+	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }()
 	if err := fn(tx); err != nil {
-		// Detached: a cancelled call must still give its connection back in order.
-		_ = tx.Rollback(context.WithoutCancel(ctx))
 		return err
 	}
 	return mapErr(tx.Commit(ctx))

@@ -43,6 +43,9 @@ type view struct {
 	// bind derives a context that also ends when the view closes.
 	bind  func(context.Context) (context.Context, context.CancelFunc)
 	close context.CancelFunc
+	// tx is held by a method that uses a host's transaction, which takes one statement at a
+	// time; on a pool it is not used.
+	tx sync.Mutex
 
 	mu     sync.Mutex
 	closed bool
@@ -71,8 +74,10 @@ type embedMemo struct {
 type ArmReport struct {
 	// LexicalUsed and VectorUsed report that a driver asked the arm and got an answer.
 	LexicalUsed, VectorUsed bool
-	// VectorDown reports that the arm or the embedder failed.
+	// VectorDown reports that the embedder failed, or that no stored vector is of its model.
 	VectorDown bool
+	// Fault is what kept the database from answering; the search must fail with it.
+	Fault error
 	// LexicalRows and VectorRows count the rows scored.
 	LexicalRows, VectorRows int
 }
@@ -104,6 +109,11 @@ func (w *View) Close() {
 	w.v.closed = true
 	w.v.mu.Unlock()
 	w.v.close()
+	if w.v.store.InTx() {
+		// The transaction goes on to others: what a driver left running on it must be over.
+		w.v.tx.Lock()
+		defer w.v.tx.Unlock()
+	}
 }
 
 // Served reports whether the view has shown the memory to its driver.
@@ -134,6 +144,20 @@ func (v *view) enter(ctx context.Context) (context.Context, context.CancelFunc, 
 	return ctx, cancel, nil
 }
 
+// enterDB is enter for a method that asks the database.
+func (v *view) enterDB(ctx context.Context) (context.Context, context.CancelFunc, error) {
+	if !v.store.InTx() {
+		return v.enter(ctx)
+	}
+	v.tx.Lock()
+	ctx, cancel, err := v.enter(ctx)
+	if err != nil {
+		v.tx.Unlock()
+		return nil, nil, err
+	}
+	return ctx, func() { cancel(); v.tx.Unlock() }, nil
+}
+
 // leave marks the rows as served, unless the view has closed meanwhile: rows are never handed
 // to a driver whose call is over.
 func (v *view) leave(ctx context.Context, rows []driver.Candidate, err error) ([]driver.Candidate, error) {
@@ -158,7 +182,7 @@ func capRows(limit int) int { return max(0, min(limit, maxViewRows)) }
 
 // Candidates implements driver.ScopedView.
 func (v *view) Candidates(ctx context.Context, q driver.CandidateQuery) ([]driver.Candidate, error) {
-	ctx, cancel, err := v.enter(ctx)
+	ctx, cancel, err := v.enterDB(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -172,7 +196,19 @@ func (v *view) Candidates(ctx context.Context, q driver.CandidateQuery) ([]drive
 	if err == nil && q.Detail {
 		rows, err = v.describe(ctx, rows)
 	}
+	v.noteFault(ctx, err)
 	return v.leave(ctx, rows, err)
+}
+
+// noteFault remembers that the database did not answer. What the driver got wrong, and what
+// ended with the call, is no outage.
+func (v *view) noteFault(ctx context.Context, err error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if err == nil || v.closed || ctx.Err() != nil || errors.Is(err, mem.ErrInvalid) || errors.Is(err, mem.ErrTooLarge) {
+		return
+	}
+	v.report.Fault = err
 }
 
 func (v *view) byWords(ctx context.Context, text string, limit int) ([]driver.Candidate, error) {
@@ -204,22 +240,22 @@ func (v *view) byWords(ctx context.Context, text string, limit int) ([]driver.Ca
 
 // Vector implements driver.ScopedView.
 func (v *view) Vector(ctx context.Context, q driver.VectorQuery) ([]driver.Candidate, error) {
-	ctx, cancel, err := v.enter(ctx)
+	ctx, cancel, err := v.enterDB(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer cancel()
 	rows, err := v.nearest(ctx, q.Embedding, capRows(q.Limit))
 	v.mu.Lock()
-	switch {
-	case err == nil:
-		v.report.VectorUsed = true
-	case !errors.Is(err, mem.ErrInvalid): // what the driver got wrong is no outage
-		v.report.VectorDown = true
-	}
+	v.report.VectorUsed = v.report.VectorUsed || err == nil
+	mismatch := errors.Is(err, errNoModel)
+	v.report.VectorDown = v.report.VectorDown || mismatch
 	v.mu.Unlock()
 	if err == nil && q.Detail {
 		rows, err = v.describe(ctx, rows)
+	}
+	if !mismatch {
+		v.noteFault(ctx, err)
 	}
 	return v.leave(ctx, rows, err)
 }
@@ -242,8 +278,8 @@ func (v *view) nearest(ctx context.Context, embedding []float32, limit int) ([]d
 	memo, ok := v.vectors[key]
 	v.mu.Unlock()
 	if !ok || memo.limit < limit {
-		model, err := v.store.modelID(ctx, v.store.conn())
-		if err != nil {
+		model, err := v.store.readModelID(ctx)
+		if err != nil || model == 0 {
 			return nil, err
 		}
 		fetch := v.store.vectorArm(&v.cfg, model, embedding, limit)

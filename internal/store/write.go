@@ -51,6 +51,7 @@ func (w *Write) Probe(st *writepath.State) []queries.Step {
 	tenant, ns := w.Who.Tenant(), w.Who.Namespace().String()
 	steps := []queries.Step{
 		func(ctx context.Context, q *queries.Queries) error {
+			w.place = place{} // what a transaction that was rolled back had made is gone
 			id, err := q.NamespaceID(ctx, queries.NamespaceIDParams{Tenant: tenant, Path: ns})
 			if err == nil {
 				w.place = place(id)
@@ -106,9 +107,11 @@ func (w *Write) probeTarget(st *writepath.State) queries.Step {
 			return noRows(err)
 		}
 		st.Target = &writepath.Target{
-			Own:       t.Namespace == w.Who.Namespace().String(),
-			Head:      mem.ID(value(t.HeadID)),
-			Same:      bytes.Equal(t.HeadDedupeKey, w.Draft.DedupeKey[:]),
+			Own:  t.Namespace == w.Who.Namespace().String(),
+			Head: mem.ID(value(t.HeadID)),
+			Same: bytes.Equal(t.HeadDedupeKey, w.Draft.DedupeKey[:]) && value(t.HeadKind) == string(w.Draft.Kind) &&
+				value(t.HeadSource) == w.Draft.Source && utc(t.HeadEventTime).Equal(w.Draft.EventTime) &&
+				utc(t.HeadEventEnd).Equal(w.Draft.EventEnd),
 			EndReason: mem.EndReason(value(t.EndReason)),
 		}
 		return nil
@@ -166,11 +169,9 @@ func (w *Write) Serialized(ctx context.Context, fn func(writepath.Ledger) error)
 		if _, err := queries.New(tx).WriteLock(ctx, queries.WriteLockParams{Namespace: w.Who.Namespace().String()}); err != nil {
 			return mapErr(err)
 		}
-		locked := *w
-		locked.tx = tx
-		err := fn(&locked)
-		w.Capture, w.captured, w.place = locked.Capture, locked.captured, locked.place
-		return err
+		w.tx = tx
+		defer func() { w.tx = nil }()
+		return fn(w)
 	})
 }
 
@@ -193,7 +194,11 @@ func (w *Write) steps(ctx context.Context, dec writepath.Decision) ([]queries.St
 	receipt, event := w.Outcome(dec)
 	steps := []queries.Step{w.finishCapture(receipt)}
 	if dec.Action == writepath.Duplicate {
-		return append(steps, w.hold(dec.Memory), bump(w.Who, []mem.ID{dec.Memory}, w.Now), appendEvent(&event)), nil
+		steps = append(steps, w.hold(dec.Memory))
+		if !w.store.InTx() { // a host's transaction could hold the counter for long, and readers would wait for it
+			steps = append(steps, bump(w.Who, []mem.ID{dec.Memory}, w.Now))
+		}
+		return append(steps, appendEvent(&event)), nil
 	}
 	if w.doc.Terms == nil {
 		w.doc = lexical.Analyze(w.Draft.Text)

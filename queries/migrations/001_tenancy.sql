@@ -64,6 +64,22 @@ CREATE TABLE memkernel.policies (
     CHECK (namespace = tenant OR starts_with(namespace, tenant || '/'))
 );
 
+-- A key can only be ended, and once ended only earlier: it never gets more than it had.
+CREATE FUNCTION memkernel.guard_key_update() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+    same memkernel.api_keys := NEW;
+BEGIN
+    same.revoked_at := OLD.revoked_at;
+    IF same IS DISTINCT FROM OLD OR NEW.revoked_at IS NULL OR NEW.revoked_at > OLD.revoked_at THEN
+        RAISE EXCEPTION 'UPDATE of key % is refused: a key may only be revoked', OLD.id USING ERRCODE = 'MK002';
+    END IF;
+    RETURN NEW;
+END $$;
+
+CREATE TRIGGER api_keys_update BEFORE UPDATE ON memkernel.api_keys
+    FOR EACH ROW EXECUTE FUNCTION memkernel.guard_key_update();
+ALTER TABLE memkernel.api_keys ENABLE ALWAYS TRIGGER api_keys_update;
+
 -- Statement triggers, so that a change that matches no row is refused as well.
 CREATE FUNCTION memkernel.refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -81,5 +97,6 @@ ALTER TABLE memkernel.policies ENABLE ALWAYS TRIGGER policies_append_only;
 DROP TABLE memkernel.policies;
 DROP FUNCTION memkernel.refuse_change();
 DROP TABLE memkernel.api_keys;
+DROP FUNCTION memkernel.guard_key_update();
 DROP TABLE memkernel.namespaces;
 DROP TABLE memkernel.tenants;

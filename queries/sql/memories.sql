@@ -8,11 +8,12 @@ VALUES (@tenant, @id, @namespace, @kind, @text, @dedupe_key, sqlc.narg('event_ti
 
 -- MemorySupersede closes the victim and inserts its successor in one statement. The guard
 -- is the victim being current and in the writer's own namespace. If it is not, the
--- transaction aborts with MK001 and nothing has happened.
+-- transaction aborts with MK001 and nothing has happened. The victim was believed for a
+-- microsecond at least, so that every version of a chain can be asked for by time.
 -- name: MemorySupersede :one
 WITH closed AS (
     UPDATE memkernel.memory_objects AS v
-    SET t_valid_to = greatest(@t_valid_from::timestamptz, v.t_valid_from), end_reason = 'superseded'
+    SET t_valid_to = greatest(@t_valid_from::timestamptz, v.t_valid_from + interval '1 microsecond'), end_reason = 'superseded'
     WHERE v.tenant = @tenant AND v.id = @victim AND v.namespace = @namespace AND v.t_valid_to IS NULL AND v.status = 'active'
     RETURNING v.id, coalesce(v.chain, v.id) AS chain, v.chain_pos, v.t_valid_to
 ), made AS (
@@ -56,7 +57,8 @@ SELECT memkernel.expect(count(*), 1) FROM held;
 -- MemoryTarget describes a visible memory and the current head of its chain, for a write
 -- that wants to change it.
 -- name: MemoryTarget :one
-SELECT m.namespace, m.end_reason, h.id AS head_id, h.dedupe_key AS head_dedupe_key
+SELECT m.namespace, m.end_reason, h.id AS head_id, h.dedupe_key AS head_dedupe_key, h.kind AS head_kind,
+    h.event_time AS head_event_time, h.event_end AS head_event_end, h.source AS head_source
 FROM memkernel.memory_objects AS m
 LEFT JOIN memkernel.memory_objects AS h ON h.tenant = m.tenant AND h.namespace = m.namespace
     AND h.t_valid_to IS NULL AND h.status = 'active'

@@ -48,14 +48,16 @@ WHERE m.tenant = @tenant AND m.namespace = ANY(@namespaces::text[]) AND m.status
 
 -- VectorNearest scans the covering index, which the predicate on dim names. One scan per
 -- namespace, because over all of them at once the planner prefers to read the whole table as
--- soon as a good part of it is visible, which is slower.
+-- soon as a good part of it is visible, which is slower. The namespace is a range of one,
+-- because for an equality it expects the average of all namespaces and, next to a huge one,
+-- reads the whole table for a few rows.
 -- name: VectorNearest :many
 SELECT near.id, near.tokens, near.distance::double precision AS distance
 FROM memkernel.namespaces AS n
 CROSS JOIN LATERAL (
     SELECT v.id, v.tokens, (v.embedding <#> (SELECT ((@embedding::real[])::vector))) AS distance
     FROM memkernel.memory_vectors AS v
-    WHERE v.tenant = n.tenant_id AND v.ns = n.id AND v.model = @model AND v.live AND v.dim <= 500
+    WHERE v.tenant = n.tenant_id AND v.ns >= n.id AND v.ns <= n.id AND v.model = @model AND v.live AND v.dim <= 500
     ORDER BY distance, v.id
     LIMIT @max_rows
 ) AS near
@@ -70,7 +72,7 @@ FROM memkernel.namespaces AS n
 CROSS JOIN LATERAL (
     SELECT v.id, v.tokens, (v.embedding <#> (SELECT ((@embedding::real[])::vector))) AS distance
     FROM memkernel.memory_vectors AS v
-    WHERE v.tenant = n.tenant_id AND v.ns = n.id AND v.model = @model AND v.live AND v.dim > 500
+    WHERE v.tenant = n.tenant_id AND v.ns >= n.id AND v.ns <= n.id AND v.model = @model AND v.live AND v.dim > 500
     ORDER BY distance, v.id
     LIMIT @max_rows
 ) AS near
@@ -138,6 +140,9 @@ SELECT made.id FROM made
 UNION ALL
 SELECT e.id FROM memkernel.embedding_models AS e WHERE e.name = @name AND e.revision = @revision AND e.dim = @dim
 LIMIT 1;
+
+-- name: EmbeddingModelID :one
+SELECT e.id FROM memkernel.embedding_models AS e WHERE e.name = @name AND e.revision = @revision AND e.dim = @dim;
 
 -- name: EmbeddingModelList :many
 SELECT e.id, e.name, e.revision, e.dim FROM memkernel.embedding_models AS e ORDER BY e.id DESC LIMIT 100;
