@@ -49,7 +49,7 @@ func (k *Kernel) History(ctx context.Context, who Identity, req HistoryRequest) 
 		c.steps = k.store.History(who.Scope(), req.ID, after, limit+1, &page)
 	}
 	return guard(ctx, k, &c, func(_ context.Context, cur *current) (*HistoryReply, error) {
-		if len(page.Memories) == 0 && req.After == nil {
+		if !page.Visible {
 			return nil, notFound(cur, page.Hidden)
 		}
 		more := len(page.Memories) > limit
