@@ -65,8 +65,8 @@ func (r *AuditSearchRequest) validate() error {
 // first. It needs role auditor, admin or owner.
 //
 // The call itself, and its own audit row, happens at once; an error comes as the sequence's
-// only element. Later pages are read as the sequence is consumed, and a failure to read one
-// ends it with an error. The sequence ends where the log ended when the call was made: rows
+// only element. Later pages are read as the sequence is consumed, each only if the caller's
+// key and tenant still allow it, and a failure to read one ends it with an error. The sequence ends where the log ended when the call was made: rows
 // that are added meanwhile are not in it. It can be consumed several times, also at once.
 func (k *Kernel) AuditSearch(ctx context.Context, who Identity, req AuditSearchRequest) iter.Seq2[AuditEvent, error] {
 	root, inside := narrow(who, req.Namespace)
@@ -104,9 +104,9 @@ func (k *Kernel) AuditSearch(ctx context.Context, who Identity, req AuditSearchR
 				return
 			}
 			q.BeforeSeq = page[len(page)-1].Seq
-			next, err := k.store.AuditPageNow(ctx, &q)
-			if err != nil {
-				yield(AuditEvent{}, &mem.OpError{Op: acl.OpAuditSearch, Err: err})
+			var next []AuditEvent
+			if err := k.readmit(ctx, who, k.store.AuditPage(&q, &next)); err != nil {
+				yield(AuditEvent{}, k.opError(ctx, acl.OpAuditSearch, err))
 				return
 			}
 			page = next

@@ -10,7 +10,6 @@ import (
 
 	"github.com/memkernel/memkernel/acl"
 	"github.com/memkernel/memkernel/audit"
-	"github.com/memkernel/memkernel/internal/mint"
 	"github.com/memkernel/memkernel/internal/store"
 	"github.com/memkernel/memkernel/kernel/mem"
 )
@@ -112,8 +111,12 @@ func (k *Kernel) Authenticate(ctx context.Context, credential string) (acl.Ident
 	case errors.Is(err, mem.ErrUnauthenticated):
 	case ctx.Err() != nil:
 		reason, result, err = "cancelled", audit.ResultError, ctx.Err()
-	default:
+	case errors.Is(err, mem.ErrUnavailable):
+		// A host's login that failed, among others; what its error wraps means nothing here.
 		reason, result = "unavailable", audit.ResultError
+	default:
+		result = audit.ResultError
+		reason, err = k.plain(ctx, acl.OpAuthenticate, err)
 	}
 	if recordErr := k.recordFailure(ctx, key, result, reason); recordErr != nil {
 		err = recordErr
@@ -143,11 +146,11 @@ func (k *Kernel) resolve(ctx context.Context, credential string) (acl.Identity, 
 	if now := k.clock(); ended(key.ExpiresAt, now) || ended(key.RevokedAt, now) {
 		return acl.Identity{}, key, mem.ErrUnauthenticated
 	}
-	return identityOf(key), nil, nil
+	return k.identityOf(key), nil, nil
 }
 
-func identityOf(key *store.Key) acl.Identity {
-	return acl.NewIdentity(mint.New(), acl.Claims{
+func (k *Kernel) identityOf(key *store.Key) acl.Identity {
+	return acl.NewIdentity(k.issuer, acl.Claims{
 		Namespace: key.Namespace, Actor: key.Actor, Role: key.Role, KeyID: key.ID.String(), AgentID: key.AgentID,
 		Provenance: string(key.Provenance), ExpiresAt: key.ExpiresAt,
 	})
@@ -169,15 +172,32 @@ func (k *Kernel) resolveHost(ctx context.Context, credential string) (acl.Identi
 	if claims.Provenance == "" {
 		claims.Provenance = string(defaultProvenance(claims.Role))
 	}
-	id := acl.NewIdentity(mint.New(), claims)
-	invalid := mem.CheckText("Actor", claims.Actor, maxActor)
-	if invalid == nil {
-		invalid = mem.CheckLabel("AgentID", claims.AgentID, maxActor)
-	}
-	if id.IsZero() || invalid != nil || !mem.Provenance(claims.Provenance).Valid() || ended(claims.ExpiresAt, k.clock()) {
+	if field := invalidClaim(&claims); field != "" {
+		k.logger.LogAttrs(ctx, slog.LevelWarn, "the host's login vouched for an invalid identity", slog.String("field", field))
 		return acl.Identity{}, mem.ErrUnauthenticated
 	}
-	return id, nil
+	if ended(claims.ExpiresAt, k.clock()) {
+		return acl.Identity{}, mem.ErrUnauthenticated
+	}
+	return acl.NewIdentity(k.issuer, claims), nil
+}
+
+// invalidClaim names the first field that no identity can have, or is empty.
+func invalidClaim(claims *acl.Claims) string {
+	switch {
+	case claims.Namespace.IsZero():
+		return "Namespace"
+	case !claims.Role.Valid():
+		return "Role"
+	case mem.CheckText("Actor", claims.Actor, maxActor) != nil:
+		return "Actor"
+	case mem.CheckLabel("AgentID", claims.AgentID, maxActor) != nil:
+		return "AgentID"
+	case !mem.Provenance(claims.Provenance).Valid():
+		return "Provenance"
+	default:
+		return ""
+	}
 }
 
 func (k *Kernel) askHost(ctx context.Context, credential string) (claims acl.Claims, err error) {
@@ -243,7 +263,7 @@ func (f *failureLog) restore(n int64) {
 func (k *Kernel) recordFailure(ctx context.Context, key *store.Key, result audit.Result, reason string) error {
 	now := k.clock()
 	if key != nil {
-		event := k.newEvent(&call{op: acl.OpAuthenticate, who: identityOf(key)}, now)
+		event := k.newEvent(&call{op: acl.OpAuthenticate, who: k.identityOf(key)}, now)
 		return k.appendFailure(ctx, &event, result, reason, 0)
 	}
 	suppressed, ok := k.failures.take(now)

@@ -8,6 +8,8 @@ import (
 
 	"github.com/memkernel/memkernel/acl"
 	"github.com/memkernel/memkernel/audit"
+	"github.com/memkernel/memkernel/internal/mint"
+	"github.com/memkernel/memkernel/internal/store"
 	"github.com/memkernel/memkernel/kernel/mem"
 	"github.com/memkernel/memkernel/queries"
 	"github.com/memkernel/memkernel/writepath"
@@ -72,7 +74,10 @@ func guard[Rep any](ctx context.Context, k *Kernel, c *call, body func(context.C
 	cur.event = k.newEvent(c, cur.now)
 	rep, err := run(ctx, k, c, cur, body)
 	err = k.settle(ctx, c, cur, rep != nil, err)
-	info := SyscallInfo{Op: c.op, Namespace: c.who.Namespace(), Result: cur.event.Result, Err: err, Duration: k.now().Sub(begun)}
+	info := SyscallInfo{
+		Op: c.op, Call: cur.event.Call, Namespace: c.who.Namespace(), Actor: cur.event.Actor, KeyID: cur.event.KeyID,
+		Result: cur.event.Result, Err: err, Duration: k.now().Sub(begun),
+	}
 	runHooks(ctx, k, func(h SyscallHook) { h.SyscallEnd(ctx, info) })
 	if err != nil {
 		return nil, err
@@ -137,11 +142,8 @@ func (k *Kernel) admit(ctx context.Context, c *call, cur *current) error {
 	if !c.sensitive && !cur.policy.Sensitive {
 		cur.event.Purpose = audit.Purpose(c.purpose)
 	}
-	if err := checkKey(c.who, gate.KeyKnown, gate.KeyExpires, gate.KeyRevoked, cur.now); err != nil {
+	if err := k.checkGate(c.who, gate, cur.now); err != nil {
 		return err
-	}
-	if !gate.TenantKnown || gate.TenantSuspended {
-		return mem.ErrTenantSuspended
 	}
 	if limit, ok := cur.policy.RateLimit(c.op); ok {
 		if err := k.limiter.take(c.who.Principal(), c.op, limit, cur.now); err != nil {
@@ -159,10 +161,31 @@ func (k *Kernel) admit(ctx context.Context, c *call, cur *current) error {
 	return err
 }
 
-// checkKey refuses an identity whose key, as it is in the database now, is not usable.
-func checkKey(who acl.Identity, known bool, expires, revoked, now time.Time) error {
+// readmit asks again whether a call that has been let through may go on, and sends steps with
+// the question. It takes no rate token.
+func (k *Kernel) readmit(ctx context.Context, who acl.Identity, steps ...queries.Step) error {
+	gate, err := k.store.Gate(ctx, who, steps...)
+	if err != nil {
+		return err
+	}
+	return k.checkGate(who, gate, k.clock())
+}
+
+func (k *Kernel) checkGate(who acl.Identity, gate *store.Gate, now time.Time) error {
+	if err := checkKey(who, k.issuer, gate.KeyKnown, gate.KeyExpires, gate.KeyRevoked, now); err != nil {
+		return err
+	}
+	if !gate.TenantKnown || gate.TenantSuspended {
+		return mem.ErrTenantSuspended
+	}
+	return nil
+}
+
+// checkKey refuses an identity whose key, as it is in the database now, is not usable, and
+// one without a key that another kernel made.
+func checkKey(who acl.Identity, issuer mint.Token, known bool, expires, revoked, now time.Time) error {
 	if who.KeyID() == "" {
-		known, expires, revoked = true, who.ExpiresAt(), time.Time{}
+		known, expires, revoked = who.IssuedBy(issuer), who.ExpiresAt(), time.Time{}
 	}
 	if !known || ended(expires, now) || ended(revoked, now) {
 		return mem.ErrUnauthenticated
@@ -212,47 +235,66 @@ func (k *Kernel) notRecorded(ctx context.Context, op acl.Op, err error) error {
 
 // judge classifies an error for the audit log and strips what the caller must not be told.
 func (k *Kernel) judge(ctx context.Context, c *call, cur *current, err error) (audit.Result, error) {
-	var reason string
-	result := audit.ResultError
-	switch {
-	case errors.Is(err, mem.ErrNotFound):
-		// What the caller gets is the same, and so is its text.
-		reason, result, err = "not_found", cur.event.Result, mem.ErrNotFound
-		if result == audit.ResultOK {
-			result = audit.ResultMiss
+	reason, err := k.plain(ctx, c.op, err)
+	cur.detail.Str("reason", reason)
+	switch reason {
+	case "not_found":
+		if cur.event.Result == audit.ResultOK {
+			return audit.ResultMiss, err
 		}
-	case errors.Is(err, mem.ErrUnauthenticated):
-		reason, result = "unauthenticated", audit.ResultDenied
-	case errors.Is(err, mem.ErrForbidden):
-		reason, result = "forbidden", audit.ResultDenied
-	case errors.Is(err, mem.ErrTenantSuspended):
-		reason, result = "tenant_suspended", audit.ResultDenied
-	case errors.Is(err, mem.ErrRateLimited):
-		reason, result = "rate_limited", audit.ResultDenied
-	case errors.Is(err, mem.ErrInvalid):
-		reason = "invalid"
-	case errors.Is(err, mem.ErrTooLarge):
-		reason = "too_large"
-	case errors.Is(err, mem.ErrConflict):
-		reason = "conflict"
-	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		reason = "cancelled"
-	case errors.Is(err, mem.ErrUnavailable), errors.Is(err, writepath.ErrStale):
-		reason = "unavailable"
-		if errors.Is(err, writepath.ErrStale) {
-			err = mem.ErrUnavailable
-		}
+		return cur.event.Result, err
+	case "unauthenticated", "forbidden", "tenant_suspended", "rate_limited":
+		return audit.ResultDenied, err
 	default:
-		reason = "internal"
-		if err != mem.ErrInternal { //nolint:errorlint // the bare sentinel was logged where it arose
-			k.logger.LogAttrs(ctx, slog.LevelError, "syscall failed", slog.String("op", string(c.op)), slog.String("error", err.Error()))
-		}
-		err = mem.ErrInternal
+		return audit.ResultError, err
 	}
+}
+
+// plain names the reason of an error and returns what the caller is told: the error without
+// what is not theirs to know, which is logged.
+func (k *Kernel) plain(ctx context.Context, op acl.Op, err error) (reason string, told error) {
+	reason, told = k.classify(ctx, op, err)
 	if cause := ctx.Err(); cause != nil && reason == "unavailable" {
 		// A connection broken by the caller's own cancellation is that, not an outage.
-		reason, err = "cancelled", cause
+		return "cancelled", cause
 	}
-	cur.detail.Str("reason", reason)
-	return result, err
+	return reason, told
+}
+
+// opError is plain for what happens outside of a guarded call.
+func (k *Kernel) opError(ctx context.Context, op acl.Op, err error) error {
+	_, told := k.plain(ctx, op, err)
+	return &mem.OpError{Op: op, Err: told}
+}
+
+func (k *Kernel) classify(ctx context.Context, op acl.Op, err error) (reason string, told error) {
+	switch {
+	case errors.Is(err, mem.ErrNotFound):
+		// Missing and invisible are the same to the caller, and so is the text.
+		return "not_found", mem.ErrNotFound
+	case errors.Is(err, mem.ErrUnauthenticated):
+		return "unauthenticated", err
+	case errors.Is(err, mem.ErrForbidden):
+		return "forbidden", err
+	case errors.Is(err, mem.ErrTenantSuspended):
+		return "tenant_suspended", err
+	case errors.Is(err, mem.ErrRateLimited):
+		return "rate_limited", err
+	case errors.Is(err, mem.ErrInvalid):
+		return "invalid", err
+	case errors.Is(err, mem.ErrTooLarge):
+		return "too_large", err
+	case errors.Is(err, mem.ErrConflict):
+		return "conflict", err
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return "cancelled", err
+	case errors.Is(err, writepath.ErrStale):
+		return "unavailable", mem.ErrUnavailable
+	case errors.Is(err, mem.ErrUnavailable):
+		return "unavailable", err
+	}
+	if err != mem.ErrInternal { //nolint:errorlint // the bare sentinel was logged where it arose
+		k.logger.LogAttrs(ctx, slog.LevelError, "syscall failed", slog.String("op", string(op)), slog.String("error", err.Error()))
+	}
+	return "internal", mem.ErrInternal
 }

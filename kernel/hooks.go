@@ -2,14 +2,16 @@ package kernel
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/memkernel/memkernel/acl"
 	"github.com/memkernel/memkernel/audit"
+	"github.com/memkernel/memkernel/kernel/mem"
 )
 
 // Hook is an observer. A hook embeds [HookDefaults] and implements one or more of
-// [SyscallHook], [ModelHook] and [DriverHook]. Hooks run on the calling goroutine, must be
+// [SyscallHook], [ModelHook] and [DriverHook]; Open refuses one that implements none. Hooks run on the calling goroutine, must be
 // safe for concurrent use and should be quick. A panic in one is logged and does not reach
 // the caller. No hook sees text.
 type Hook interface{ isHook() }
@@ -19,7 +21,8 @@ type HookDefaults struct{}
 
 func (HookDefaults) isHook() {}
 
-// SyscallHook observes syscalls.
+// SyscallHook observes syscalls. Authenticate and what the host does itself, Bootstrap and
+// Tenants, are none.
 type SyscallHook interface {
 	// SyscallBegin runs first of all; the call goes on with the context it returns, which
 	// may carry a trace span.
@@ -30,8 +33,14 @@ type SyscallHook interface {
 
 // SyscallInfo describes a finished syscall.
 type SyscallInfo struct {
-	Op        acl.Op
+	Op acl.Op
+	// Call is the id that the call's audit row goes by.
+	Call mem.ID
+	// Namespace, Actor and KeyID are the caller's, as the audit row has them; the zero
+	// Namespace is a caller without an identity, an empty KeyID one that the host authenticated.
 	Namespace acl.Namespace
+	Actor     string
+	KeyID     string
 	Result    audit.Result
 	// Err is what the caller gets.
 	Err      error
@@ -66,6 +75,21 @@ type DriverInfo struct {
 	Items, Violations int
 	Err               error
 	Duration          time.Duration
+}
+
+// checkHooks refuses a hook that would never be called.
+func checkHooks(hooks []Hook) error {
+	for i, h := range hooks {
+		_, syscalls := h.(SyscallHook)
+		_, models := h.(ModelHook)
+		_, drivers := h.(DriverHook)
+		if !syscalls && !models && !drivers {
+			return &mem.InvalidError{
+				Field: fmt.Sprintf("Hooks[%d]", i), Reason: fmt.Sprintf("%T implements none of SyscallHook, ModelHook and DriverHook", h),
+			}
+		}
+	}
+	return nil
 }
 
 func (k *Kernel) hookBegin(ctx context.Context, op acl.Op) context.Context {

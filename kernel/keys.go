@@ -254,8 +254,8 @@ const keyPage = 500
 
 // List returns the keys of a subtree, ended ones included, ordered by namespace and id. The
 // call itself, and its audit row, happens at once; an error comes as the sequence's only
-// element. Later pages are read as the sequence is consumed; a key that is made meanwhile
-// may or may not be in it.
+// element. Later pages are read as the sequence is consumed, each only if the caller's key
+// and tenant still allow it; a key that is made meanwhile may or may not be in it.
 func (h Keys) List(ctx context.Context, who Identity, req ListKeysRequest) iter.Seq2[Key, error] {
 	root, inside := narrow(who, req.Namespace)
 	c := call{op: acl.OpKeyList, who: who}
@@ -281,12 +281,14 @@ func (h Keys) List(ctx context.Context, who Identity, req ListKeysRequest) iter.
 				return
 			}
 			last := &page[len(page)-1]
-			next, err := h.k.store.ListKeys(ctx, root, last.Namespace.String(), last.ID, keyPage)
+			err := h.k.readmit(ctx, who)
+			if err == nil {
+				page, err = h.k.store.ListKeys(ctx, root, last.Namespace.String(), last.ID, keyPage)
+			}
 			if err != nil {
-				yield(Key{}, &mem.OpError{Op: acl.OpKeyList, Err: err})
+				yield(Key{}, h.k.opError(ctx, acl.OpKeyList, err))
 				return
 			}
-			page = next
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/memkernel/memkernel/acl"
+	"github.com/memkernel/memkernel/audit"
 	"github.com/memkernel/memkernel/kernel/mem"
 	"github.com/memkernel/memkernel/writepath"
 )
@@ -38,24 +39,39 @@ func (k *Kernel) Retract(ctx context.Context, who Identity, req RetractRequest) 
 		steps:    k.store.RetractTarget(who.Scope(), who.Namespace(), req.ID, &state),
 	}
 	return guard(ctx, k, &c, func(ctx context.Context, cur *current) (*RetractReply, error) {
-		target := state.Target
-		switch {
-		case target == nil:
-			return nil, notFound(cur, state.TargetHidden)
-		case !target.Own:
-			return nil, fmt.Errorf("%w: a memory is retracted in its own namespace only", mem.ErrForbidden)
-		case target.EndReason == mem.EndRetracted:
-			return &RetractReply{Already: true}, nil
-		case target.EndReason != "":
-			return nil, fmt.Errorf("%w: the memory has ended (%s)", mem.ErrConflict, target.EndReason)
+		for range maxRetractTries {
+			reply, err := k.tryRetract(ctx, cur, who, &req, &state)
+			if !errors.Is(err, writepath.ErrStale) {
+				return reply, err
+			}
+			cur.detail, state = audit.Detail{}, writepath.State{}
+			if err := k.readmit(ctx, who, c.steps...); err != nil {
+				return nil, err
+			}
 		}
-		cur.detail.Int("retracted", 1)
-		event := cur.finish()
-		err := k.store.Retract(ctx, who, req.ID, req.Reason, cur.now, &event)
-		if errors.Is(err, writepath.ErrStale) {
-			return nil, fmt.Errorf("%w: the memory ended meanwhile", mem.ErrConflict)
-		}
-		cur.recorded = err == nil
-		return &RetractReply{EndedAt: cur.now}, err
+		return nil, fmt.Errorf("%w: the memory kept changing", mem.ErrConflict)
 	})
+}
+
+// maxRetractTries is how often a retraction that loses a race is decided.
+const maxRetractTries = 5
+
+// tryRetract decides on what state says, and answers writepath.ErrStale if that has changed.
+func (k *Kernel) tryRetract(ctx context.Context, cur *current, who Identity, req *RetractRequest, state *writepath.State) (*RetractReply, error) {
+	target := state.Target
+	switch {
+	case target == nil:
+		return nil, notFound(cur, state.TargetHidden)
+	case !target.Own:
+		return nil, fmt.Errorf("%w: a memory is retracted in its own namespace only", mem.ErrForbidden)
+	case target.EndReason == mem.EndRetracted:
+		return &RetractReply{Already: true}, nil
+	case target.EndReason != "":
+		return nil, fmt.Errorf("%w: the memory has ended (%s)", mem.ErrConflict, target.EndReason)
+	}
+	cur.detail.Int("retracted", 1)
+	event := cur.finish()
+	err := k.store.Retract(ctx, who, req.ID, req.Reason, cur.now, &event)
+	cur.recorded = err == nil
+	return &RetractReply{EndedAt: cur.now}, err
 }
