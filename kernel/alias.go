@@ -4,6 +4,7 @@ import (
 	"github.com/memkernel/memkernel/acl"
 	"github.com/memkernel/memkernel/audit"
 	"github.com/memkernel/memkernel/kernel/mem"
+	"github.com/memkernel/memkernel/queries"
 )
 
 // Types of the leaf packages under the names that a host uses them by.
@@ -73,4 +74,16 @@ var (
 	ErrTooLarge        = mem.ErrTooLarge
 	ErrViewClosed      = mem.ErrViewClosed
 	ErrInternal        = mem.ErrInternal
+)
+
+// What Migrate and Ready say about a database that they do not work with.
+var (
+	// ErrSchemaMissing reports a database that lacks some or all migrations.
+	ErrSchemaMissing = queries.ErrSchemaMissing
+	// ErrSchemaNewer reports a database that a newer build has migrated.
+	ErrSchemaNewer = queries.ErrSchemaNewer
+	// ErrSchemaEdited reports an applied migration whose text is another in this build.
+	ErrSchemaEdited = queries.ErrSchemaEdited
+	// ErrEncoding reports a database that is not in UTF-8.
+	ErrEncoding = queries.ErrEncoding
 )

@@ -31,6 +31,10 @@ func OpenDefault(ctx context.Context, opts ...Option) (*Kernel, error) {
 }
 
 func openDefault(ctx context.Context, release *releaser, opts []Option) (*Kernel, error) {
+	// Before anything is started for options that are no good.
+	if _, err := configure(opts); err != nil {
+		return nil, err
+	}
 	url := os.Getenv("DATABASE_URL")
 	if url == "" {
 		server, err := embedded.Start(ctx, embedded.Config{})
@@ -44,7 +48,7 @@ func openDefault(ctx context.Context, release *releaser, opts []Option) (*Kernel
 	if err != nil {
 		return nil, fmt.Errorf("connect: %w", err)
 	}
-	release.add(func(context.Context) error { pool.Close(); return nil })
+	release.add(func(ctx context.Context) error { return closePool(ctx, pool) })
 	if err := Migrate(ctx, pool); err != nil {
 		return nil, err
 	}
@@ -53,6 +57,21 @@ func openDefault(ctx context.Context, release *releaser, opts []Option) (*Kernel
 		return nil, err
 	}
 	return k, k.Ready(ctx)
+}
+
+// closePool closes a pool, which waits for every connection in use, but not past ctx.
+func closePool(ctx context.Context, pool *pgxpool.Pool) error {
+	closed := make(chan struct{})
+	go func() {
+		defer close(closed)
+		pool.Close()
+	}()
+	select {
+	case <-closed:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("close pool: connections are in use: %w", ctx.Err())
+	}
 }
 
 // releaser undoes steps in reverse order, once.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/memkernel/memkernel/driver"
 	"github.com/memkernel/memkernel/driver/baseline"
+	"github.com/memkernel/memkernel/internal/mint"
 	"github.com/memkernel/memkernel/internal/store"
 	"github.com/memkernel/memkernel/kernel/mem"
 	"github.com/memkernel/memkernel/kernel/model"
@@ -30,12 +31,14 @@ type Kernel struct {
 	drivers       *driver.Registry
 	stuck         *stuckCalls
 	authenticator Authenticator
-	failures      *failureLog
-	limiter       *limiter
-	logger        *slog.Logger
-	hooks         []Hook
-	now           func() time.Time
-	limits        Limits
+	// issuer marks the identities that this kernel makes.
+	issuer   mint.Token
+	failures *failureLog
+	limiter  *limiter
+	logger   *slog.Logger
+	hooks    []Hook
+	now      func() time.Time
+	limits   Limits
 	// release undoes what OpenDefault did.
 	release *releaser
 }
@@ -49,9 +52,23 @@ func Open(db *pgxpool.Pool, opts ...Option) (*Kernel, error) {
 	if db == nil {
 		return nil, &mem.InvalidError{Field: "db", Reason: "it is nil"}
 	}
-	cfg := config{now: time.Now} //nolint:forbidigo // the one place where the real clock comes in
+	cfg, err := configure(opts)
+	if err != nil {
+		return nil, err
+	}
+	return &Kernel{
+		store:    store.New(db, cfg.embedder.Info(), store.AppendOptions{MaxGroup: cfg.limits.AuditGroup, Timeout: cfg.limits.AuditTimeout}),
+		embedder: cfg.embedder, drivers: cfg.registry, stuck: &stuckCalls{}, authenticator: cfg.authenticator, issuer: mint.New(),
+		failures: &failureLog{}, limiter: newLimiter(cfg.limits.MaxCallers), logger: cfg.logger, hooks: cfg.hooks,
+		now: cfg.now, limits: cfg.limits, release: &releaser{},
+	}, nil
+}
+
+// configure applies the options to the defaults and checks the result.
+func configure(opts []Option) (*config, error) {
+	cfg := &config{now: time.Now} //nolint:forbidigo // the one place where the real clock comes in
 	for _, opt := range opts {
-		opt(&cfg)
+		opt(cfg)
 	}
 	cfg.limits = cfg.limits.WithDefaults()
 	if err := cfg.limits.validate(); err != nil {
@@ -70,40 +87,44 @@ func Open(db *pgxpool.Pool, opts ...Option) (*Kernel, error) {
 	if cfg.now == nil {
 		return nil, &mem.InvalidError{Field: "Clock", Reason: "it is nil"}
 	}
-	registry, err := driver.NewRegistry(append([]driver.Driver{baseline.New()}, cfg.drivers...)...)
-	if err != nil {
+	if err := checkHooks(cfg.hooks); err != nil {
+		return nil, err
+	}
+	var err error
+	if cfg.registry, err = driver.NewRegistry(append([]driver.Driver{baseline.New()}, cfg.drivers...)...); err != nil {
 		return nil, err
 	}
 	if cfg.logger == nil {
 		cfg.logger = slog.New(slog.DiscardHandler)
 	}
-	return &Kernel{
-		store:    store.New(db, info, store.AppendOptions{MaxGroup: cfg.limits.AuditGroup, Timeout: cfg.limits.AuditTimeout}),
-		embedder: cfg.embedder, drivers: registry, stuck: &stuckCalls{}, authenticator: cfg.authenticator,
-		failures: &failureLog{}, limiter: newLimiter(cfg.limits.MaxCallers), logger: cfg.logger, hooks: cfg.hooks,
-		now: cfg.now, limits: cfg.limits, release: &releaser{},
-	}, nil
+	return cfg, nil
 }
 
 // Migrate brings the database to this build's schema, in one transaction. Any number of
 // processes may call it at once; a repeat call changes nothing. It needs the right to create
 // a schema and, unless pgvector is installed in the database, an extension. It refuses a
-// database that a newer build has migrated.
-func Migrate(ctx context.Context, db *pgxpool.Pool) error {
+// database that a newer build has migrated (ErrSchemaNewer) and one that is not in UTF-8
+// (ErrEncoding). The options are checked as in Open; none of them changes what it does.
+func Migrate(ctx context.Context, db *pgxpool.Pool, opts ...Option) error {
 	if db == nil {
 		return &mem.InvalidError{Field: "db", Reason: "it is nil"}
+	}
+	if _, err := configure(opts); err != nil {
+		return err
 	}
 	return queries.Migrate(ctx, db)
 }
 
 // Ready reports whether the kernel can work: the schema is this build's, pgvector is 0.7 or
 // newer, and stored vectors are of the configured embedding model. It changes nothing and
-// leaves no audit row. A mismatch of the model is an ErrConflict that names both models;
+// leaves no audit row. A schema that is not this build's is ErrSchemaMissing, ErrSchemaNewer
+// or ErrSchemaEdited, a database that is not in UTF-8 is ErrEncoding, and one that cannot be
+// reached, or whose pool is closed, is ErrUnavailable. A mismatch of the model is an ErrConflict that names both models;
 // everything but the vector arm then still works.
 func (k *Kernel) Ready(ctx context.Context) error {
 	version, registered, err := k.store.Ping(ctx)
 	if err != nil {
-		return fmt.Errorf("ready: %w", err)
+		return fmt.Errorf("ready: %w", store.ReadyErr(err))
 	}
 	if !atLeast(version, 0, 7) {
 		return fmt.Errorf("ready: %w: pgvector is %q, at least 0.7 is needed", mem.ErrUnavailable, version)
@@ -137,7 +158,9 @@ func atLeast(version string, major, minor int) bool {
 
 // Close undoes what OpenDefault did: it closes the pool and stops the private Postgres. For a
 // kernel made by Open it only writes out what is still to be recorded; the pool stays open.
-// It waits for nothing else; end the calls first. A repeat call does nothing.
+// End the calls first: a call under way holds the pool open. When ctx is done before it has
+// given up, the server is stopped all the same and Close returns an error. A repeat call does
+// nothing.
 func (k *Kernel) Close(ctx context.Context) error {
 	return errors.Join(k.flushFailures(ctx), k.release.run(ctx))
 }
@@ -148,6 +171,10 @@ func (k *Kernel) Close(ctx context.Context) error {
 // and what was refused, is recorded on another connection of the pool at once, because it
 // has to stay on record if the host rolls back; such a call fails with ErrUnavailable if no
 // connection is free within Limits.AuditTimeout.
+//
+// An open transaction that has written also holds up the writers of the same namespace until
+// it ends. Under REPEATABLE READ or above, the gate of a call sees keys, tenants and policies
+// as of the transaction's snapshot: a revocation since then does not stop it.
 //
 // Like the transaction, the returned kernel is for one goroutine at a time. An embedding
 // model is called while the transaction is open. Keys, policies and tenants can be managed

@@ -23,6 +23,9 @@ type config struct {
 	hooks         []Hook
 	now           func() time.Time
 	limits        Limits
+
+	// registry holds the drivers and the baseline, once the options are checked.
+	registry *driver.Registry
 }
 
 // WithEmbedder sets the embedding model; the default is the offline model/hashing. Its
@@ -45,7 +48,8 @@ func WithLogger(l *slog.Logger) Option { return func(c *config) { c.logger = l }
 // WithHooks adds observers; see Hook.
 func WithHooks(hooks ...Hook) Option { return func(c *config) { c.hooks = append(c.hooks, hooks...) } }
 
-// WithClock sets the clock; the default is time.Now. It is read once per call.
+// WithClock sets the clock; the default is time.Now. What a call decides and stores
+// goes by one reading of it; durations are measured by others.
 func WithClock(now func() time.Time) Option { return func(c *config) { c.now = now } }
 
 // WithLimits sets the limits; each zero field keeps its default.
@@ -85,8 +89,8 @@ type Limits struct {
 	// AuditGroup is the most calls whose audit rows share one commit, default 256; 1 commits
 	// each row on its own.
 	AuditGroup int
-	// MaxCallers is how many callers' rate limits are remembered, default 100000. Over it,
-	// buckets that are full anyway are forgotten first.
+	// MaxCallers is how many rate limits are remembered, one per pair of caller and operation,
+	// default 100000. Over it, buckets that are full anyway are forgotten first.
 	MaxCallers int
 }
 
