@@ -62,7 +62,8 @@ func (l *limiter) spent(principal string, op acl.Op, now time.Time) bool {
 }
 
 // makeRoom forgets full buckets, which a new one would equal, and if that is not enough,
-// others: a caller among too many may then spend its burst once more.
+// others: a caller among too many may then spend its burst once more. It frees a sixteenth
+// at a time, because it looks at all of them.
 func (l *limiter) makeRoom(now time.Time) {
 	if len(l.buckets) < l.max {
 		return
@@ -73,7 +74,7 @@ func (l *limiter) makeRoom(now time.Time) {
 		}
 	}
 	for key := range l.buckets {
-		if len(l.buckets) < l.max {
+		if len(l.buckets) <= l.max-max(1, l.max/16) {
 			return
 		}
 		delete(l.buckets, key)
