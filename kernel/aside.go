@@ -14,6 +14,9 @@ const maxStuck = 16
 // errStuck: so many calls of the part were given up and still run that it is not asked.
 var errStuck = errors.New("too many calls are stuck")
 
+// errExited: the part ended its goroutine instead of returning.
+var errExited = errors.New("the goroutine was ended")
+
 // stuckCalls counts the calls that were given up and still run, per part.
 type stuckCalls struct {
 	mu      sync.Mutex
@@ -36,22 +39,33 @@ func (s *stuckCalls) full(part string) bool {
 }
 
 // aside calls fn on a goroutine of its own and leaves it behind when ctx is done first. fn
-// must not panic. The error is the context's or errStuck.
+// must not panic; if it ends its goroutine that is errExited. Any other error is the
+// context's or errStuck.
 func aside[R any](ctx context.Context, s *stuckCalls, part string, fn func() R) (result R, err error) {
 	if s.full(part) {
 		return result, errStuck
 	}
 	var settled atomic.Bool
 	answer := make(chan R, 1)
-	go func() {
-		answer <- fn()
-		if !settled.CompareAndSwap(false, true) {
-			s.add(part, -1) // it was given up, and has come back after all
+	receive := func(r R, ok bool) (R, error) {
+		if !ok {
+			return r, errExited
 		}
+		return r, nil
+	}
+	go func() {
+		// Deferred, because fn may call runtime.Goexit.
+		defer func() {
+			close(answer)
+			if !settled.CompareAndSwap(false, true) {
+				s.add(part, -1) // it was given up, and has come back after all
+			}
+		}()
+		answer <- fn()
 	}()
 	select {
-	case r := <-answer:
-		return r, nil
+	case r, ok := <-answer:
+		return receive(r, ok)
 	case <-ctx.Done():
 	}
 	s.add(part, 1)
@@ -59,5 +73,6 @@ func aside[R any](ctx context.Context, s *stuckCalls, part string, fn func() R) 
 		return result, ctx.Err()
 	}
 	s.add(part, -1)
-	return <-answer, nil
+	r, ok := <-answer
+	return receive(r, ok)
 }

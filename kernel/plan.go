@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math"
 	"slices"
 
@@ -25,6 +26,9 @@ type planError struct {
 
 func (e *planError) Error() string { return "driver failed: " + e.reason }
 
+// Unwrap returns what made the driver fail, for the hooks of the host.
+func (e *planError) Unwrap() error { return e.cause }
+
 type planResult struct {
 	plan driver.Plan
 	err  error
@@ -35,7 +39,9 @@ type planResult struct {
 func (s *search) plan(ctx context.Context, name string, view *store.View) ([]driver.Ranked, error) {
 	d, ok := s.k.drivers.Get(name)
 	if !ok {
-		return nil, &planError{reason: "unregistered"}
+		err := &planError{reason: "unregistered"}
+		s.logFailure(ctx, name, err)
+		return nil, err
 	}
 	begun := s.k.now()
 	result, err := s.ask(ctx, d, view)
@@ -44,9 +50,18 @@ func (s *search) plan(ctx context.Context, name string, view *store.View) ([]dri
 	if err == nil && len(ranked) == 0 && violations > 0 {
 		err = &planError{reason: "violation"}
 	}
+	s.logFailure(ctx, name, err)
 	info := DriverInfo{Driver: name, Items: len(result.plan.Items), Violations: violations, Err: err, Duration: s.k.now().Sub(begun)}
 	runHooks(ctx, s.k, func(h DriverHook) { h.DriverPlan(ctx, info) })
 	return ranked, err
+}
+
+// logFailure logs which driver failed and why; not the driver's error, which may hold text.
+func (s *search) logFailure(ctx context.Context, name string, err error) {
+	var failed *planError
+	if errors.As(err, &failed) && ctx.Err() == nil {
+		s.k.logger.LogAttrs(ctx, slog.LevelWarn, "driver failed", slog.String("driver", name), slog.String("reason", failed.reason))
+	}
 }
 
 // ask calls the driver on a goroutine of its own, so that one that blocks is left behind. Its
@@ -61,6 +76,8 @@ func (s *search) ask(ctx context.Context, d driver.Driver, view *store.View) (pl
 	switch {
 	case errors.Is(err, errStuck):
 		return planResult{}, &planError{reason: "busy", cause: fmt.Errorf("%w: driver %s is stuck", mem.ErrUnavailable, name)}
+	case errors.Is(err, errExited):
+		return planResult{}, &planError{reason: "panic", cause: fmt.Errorf("%w: driver %s: %w", mem.ErrInternal, name, err)}
 	case err == nil && r.err == nil:
 		return r, nil
 	case errors.As(r.err, &failed):
