@@ -16,7 +16,8 @@ type Policy struct {
 	RateLimits map[acl.Op]RateLimit `json:"rateLimits,omitzero"`
 	// Driver is the preferred retrieval driver by name.
 	Driver string `json:"driver,omitzero"`
-	// AllowedDrivers, when not empty, lists the drivers that may be used at all.
+	// AllowedDrivers, when not empty, lists the drivers that may be used at all, besides the
+	// built-in baseline, which cannot be excluded: it is what a search falls back on.
 	AllowedDrivers []string `json:"allowedDrivers,omitzero"`
 	// Sensitive keeps query texts out of the audit log.
 	Sensitive bool `json:"sensitive,omitzero"`
@@ -44,7 +45,7 @@ type WritePolicy struct {
 const (
 	maxPolicyList   = 64
 	maxDriverName   = 64
-	maxPolicyPerSec = 1e6
+	maxPolicyPerSec = 1_000_000
 )
 
 // Validate returns an *InvalidError that names the first offending field, or nil.
@@ -56,10 +57,10 @@ func (p *Policy) Validate() error {
 		}
 		// The comparison is written so that NaN fails it.
 		if !(l.PerSecond > 0 && l.PerSecond <= maxPolicyPerSec) {
-			return &InvalidError{Field: field + ".perSecond", Reason: fmt.Sprintf("%v is not above 0 and at most %v", l.PerSecond, maxPolicyPerSec)}
+			return &InvalidError{Field: field + ".perSecond", Reason: fmt.Sprintf("%v is not above 0 and at most %d", l.PerSecond, maxPolicyPerSec)}
 		}
 		if l.Burst < 1 || l.Burst > maxPolicyPerSec {
-			return &InvalidError{Field: field + ".burst", Reason: fmt.Sprintf("%d is not between 1 and %v", l.Burst, maxPolicyPerSec)}
+			return &InvalidError{Field: field + ".burst", Reason: fmt.Sprintf("%d is not between 1 and %d", l.Burst, maxPolicyPerSec)}
 		}
 	}
 	if len(p.AllowedDrivers) > maxPolicyList {
@@ -75,6 +76,9 @@ func (p *Policy) Validate() error {
 	}
 	if p.Write.MaxBytes < 0 {
 		return &InvalidError{Field: "write.maxBytes", Reason: "it is negative"}
+	}
+	if len(p.Write.Kinds) > maxPolicyList {
+		return &TooLargeError{Field: "write.kinds", Size: int64(len(p.Write.Kinds)), Limit: maxPolicyList, Unit: "kinds"}
 	}
 	for i, k := range p.Write.Kinds {
 		if !k.Valid() {
