@@ -9,7 +9,10 @@ import (
 // Identity says who calls. The kernel resolves it from a credential; nobody else can make
 // or alter one. It is an immutable value, safe to copy and to share between goroutines.
 // The zero Identity is nobody: every syscall refuses it.
-type Identity struct{ claims Claims }
+type Identity struct {
+	claims Claims
+	issuer mint.Token
+}
 
 // Claims is what an identity is made from. Holding one proves nothing.
 type Claims struct {
@@ -36,8 +39,13 @@ func NewIdentity(token mint.Token, claims Claims) Identity {
 	if !token.Valid() || claims.Namespace.IsZero() || !claims.Role.Valid() {
 		return Identity{}
 	}
-	return Identity{claims: claims}
+	return Identity{claims: claims, issuer: token}
 }
+
+// IssuedWith reports whether the identity was made with this very token. A kernel takes the
+// word of a host's login only from its own: what another kernel's authenticator vouched for
+// means nothing to it.
+func IssuedWith(token mint.Token, id Identity) bool { return token.Valid() && id.issuer == token }
 
 // IsZero reports whether the identity is nobody.
 func (id Identity) IsZero() bool { return id.claims.Namespace.IsZero() }

@@ -185,7 +185,7 @@ func (k *Kernel) checkGate(who acl.Identity, gate *store.Gate, now time.Time) er
 // one without a key that another kernel made.
 func checkKey(who acl.Identity, issuer mint.Token, known bool, expires, revoked, now time.Time) error {
 	if who.KeyID() == "" {
-		known, expires, revoked = who.IssuedBy(issuer), who.ExpiresAt(), time.Time{}
+		known, expires, revoked = acl.IssuedWith(issuer, who), who.ExpiresAt(), time.Time{}
 	}
 	if !known || ended(expires, now) || ended(revoked, now) {
 		return mem.ErrUnauthenticated

@@ -16,6 +16,7 @@ import (
 const gateRead = `-- name: GateRead :one
 SELECT
     t.suspended_at,
+    current_setting('transaction_isolation')::text AS isolation,
     k.id AS key_id,
     k.expires_at AS key_expires_at,
     k.revoked_at AS key_revoked_at,
@@ -41,6 +42,7 @@ type GateReadParams struct {
 
 type GateReadRow struct {
 	SuspendedAt  *time.Time
+	Isolation    string
 	KeyID        *uuid.UUID
 	KeyExpiresAt *time.Time
 	KeyRevokedAt *time.Time
@@ -55,6 +57,7 @@ func (q *Queries) GateRead(ctx context.Context, arg GateReadParams) (GateReadRow
 	var i GateReadRow
 	err := row.Scan(
 		&i.SuspendedAt,
+		&i.Isolation,
 		&i.KeyID,
 		&i.KeyExpiresAt,
 		&i.KeyRevokedAt,

@@ -111,7 +111,7 @@ var apiTypes = []struct {
 	{"github.com/jackc/pgx/v5/pgxpool.Pool", regexp.MustCompile(`^kernel(/kerneltest)?\.`)},
 	{"github.com/jackc/pgx/v5.Tx", regexp.MustCompile(`^kernel(/kerneltest)?\.`)},
 	// Its argument is what keeps others from making an identity.
-	{modulePath + "/internal/mint.Token", regexp.MustCompile(`^acl\.NewIdentity$`)},
+	{modulePath + "/internal/mint.Token", regexp.MustCompile(`^acl\.(NewIdentity|IssuedWith)$`)},
 }
 
 // Interfaces have five methods or fewer; those that are a published contract, not a

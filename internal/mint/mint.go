@@ -3,12 +3,16 @@
 // for a token to leave the module.
 package mint
 
-// Token proves that its holder is code of this module. The zero value proves nothing, so a
-// token conjured up by reflection does not help.
-type Token struct{ valid bool }
+// Token proves that its holder is code of this module, and tells one issuer of identities
+// from another. The zero value proves nothing, so a token conjured up by reflection does not
+// help. Tokens are comparable: equal ones are of one issuer.
+type Token struct{ issuer *issuer }
 
-// New returns a valid token.
-func New() Token { return Token{valid: true} }
+// issuer is not empty, so that every one has an address of its own.
+type issuer struct{ _ byte }
+
+// New returns the token of a new issuer.
+func New() Token { return Token{issuer: &issuer{}} }
 
 // Valid reports whether the token came from New.
-func (t Token) Valid() bool { return t.valid }
+func (t Token) Valid() bool { return t.issuer != nil }

@@ -27,6 +27,20 @@ type Gate struct {
 	Policies []mem.Policy
 }
 
+// freshGate reads the gate outside of the host's transaction, on a connection of the pool,
+// for which it waits no longer than for one to append to the audit log with.
+func (s *Store) freshGate(ctx context.Context, who acl.Identity) (*Gate, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.appender.opts.Timeout)
+	defer cancel()
+	free := *s
+	free.tx = nil
+	gate, err := free.Gate(ctx, who)
+	if errors.Is(err, context.DeadlineExceeded) {
+		return nil, fmt.Errorf("%w: no connection to check the caller on", mem.ErrUnavailable)
+	}
+	return gate, err
+}
+
 // Gate reads the gate of a caller, together with the steps a call wants to run at the same
 // time. An error of a step is reported by the step's own means: only the gate's is returned,
 // unless the round trip as a whole failed.
@@ -49,6 +63,10 @@ func (s *Store) Gate(ctx context.Context, who acl.Identity, steps ...queries.Ste
 	}
 	if err := s.run(ctx, append([]queries.Step{gate}, steps...)...); err != nil {
 		return nil, err
+	}
+	if s.tx != nil && known && row.Isolation != "read committed" {
+		// The host's snapshot may be older than a revocation: the gate has to see what is.
+		return s.freshGate(ctx, who)
 	}
 	out := &Gate{
 		TenantKnown: known, TenantSuspended: row.SuspendedAt != nil,

@@ -4,6 +4,7 @@
 -- name: GateRead :one
 SELECT
     t.suspended_at,
+    current_setting('transaction_isolation')::text AS isolation,
     k.id AS key_id,
     k.expires_at AS key_expires_at,
     k.revoked_at AS key_revoked_at,
