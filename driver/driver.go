@@ -115,7 +115,8 @@ type Candidate struct {
 
 // Prefetcher is an optional ability of a Driver. The kernel then runs the arms that the
 // driver is about to ask for together with its own first statement, which saves round trips.
-// A wrong answer costs time, never correctness.
+// A wrong answer costs time, never correctness. Only the kernel's default driver is asked: a
+// driver of the host's sees nothing of a query before policy has let it.
 type Prefetcher interface {
 	// Prefetch says how many rows of each arm Plan will ask for, with the query's own text
 	// and its embedding; 0 for an arm that it will not ask. It must not do I/O.

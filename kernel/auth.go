@@ -38,13 +38,13 @@ type Credential struct {
 }
 
 // String hides the secret, so that a Credential printed by accident gives nothing away.
-func (c *Credential) String() string { return "credential " + c.Key.Prefix + "…" }
+func (c Credential) String() string { return "credential " + c.Key.Prefix + "…" }
 
 // GoString hides the secret like String.
-func (c *Credential) GoString() string { return c.String() }
+func (c Credential) GoString() string { return c.String() }
 
 // LogValue hides the secret from structured logs.
-func (c *Credential) LogValue() slog.Value { return slog.StringValue(c.String()) }
+func (c Credential) LogValue() slog.Value { return slog.StringValue(c.String()) }
 
 // Bootstrap makes a tenant and its first owner key, at the tenant's root. It asks for no
 // identity: who can call it owns the process. It answers ErrConflict while the tenant has a
@@ -189,7 +189,7 @@ func invalidClaim(claims *acl.Claims) string {
 		return "Namespace"
 	case !claims.Role.Valid():
 		return "Role"
-	case mem.CheckText("Actor", claims.Actor, maxActor) != nil:
+	case checkActor(claims.Actor) != nil:
 		return "Actor"
 	case mem.CheckLabel("AgentID", claims.AgentID, maxActor) != nil:
 		return "AgentID"

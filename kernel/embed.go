@@ -25,7 +25,7 @@ var errEmbedding = errors.New("embedding failed")
 // It fails with errEmbedding when the model does, and with the context's error when the
 // caller has gone. No transaction or connection of the kernel's is held meanwhile.
 func (k *Kernel) embed(ctx context.Context, text string) ([]float32, error) {
-	info := k.embedder.Info()
+	info := k.model
 	limited, cancel := context.WithTimeout(ctx, k.limits.ModelTimeout)
 	defer cancel()
 	begun := k.now()

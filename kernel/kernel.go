@@ -26,8 +26,10 @@ import (
 // Kernel is the memory kernel on one database. Make one per process and database with Open
 // or OpenDefault and share it.
 type Kernel struct {
-	store         *store.Store
-	embedder      model.Embedder
+	store    *store.Store
+	embedder model.Embedder
+	// model is what the embedder said of itself at Open; it must not change its mind.
+	model         model.Info
 	drivers       *driver.Registry
 	stuck         *stuckCalls
 	authenticator Authenticator
@@ -57,8 +59,8 @@ func Open(db *pgxpool.Pool, opts ...Option) (*Kernel, error) {
 		return nil, err
 	}
 	return &Kernel{
-		store:    store.New(db, cfg.embedder.Info(), store.AppendOptions{MaxGroup: cfg.limits.AuditGroup, Timeout: cfg.limits.AuditTimeout}),
-		embedder: cfg.embedder, drivers: cfg.registry, stuck: &stuckCalls{}, authenticator: cfg.authenticator, issuer: mint.New(),
+		store:    store.New(db, cfg.model, store.AppendOptions{MaxGroup: cfg.limits.AuditGroup, Timeout: cfg.limits.AuditTimeout}),
+		embedder: cfg.embedder, model: cfg.model, drivers: cfg.registry, stuck: &stuckCalls{}, authenticator: cfg.authenticator, issuer: mint.New(),
 		failures: &failureLog{}, limiter: newLimiter(cfg.limits.MaxCallers), logger: cfg.logger, hooks: cfg.hooks,
 		now: cfg.now, limits: cfg.limits, release: &releaser{},
 	}, nil
@@ -77,7 +79,8 @@ func configure(opts []Option) (*config, error) {
 	if cfg.embedder == nil {
 		cfg.embedder = hashing.New()
 	}
-	info := cfg.embedder.Info()
+	cfg.model = cfg.embedder.Info()
+	info := &cfg.model
 	if info.Name == "" || info.Dim < 1 || info.Dim > MaxEmbeddingDim {
 		return nil, &mem.InvalidError{
 			Field:  "Embedder",
@@ -129,7 +132,7 @@ func (k *Kernel) Ready(ctx context.Context) error {
 	if !atLeast(version, 0, 7) {
 		return fmt.Errorf("ready: %w: pgvector is %q, at least 0.7 is needed", mem.ErrUnavailable, version)
 	}
-	want := k.embedder.Info()
+	want := k.model
 	for _, have := range registered {
 		if have.Name == want.Name && have.Revision == want.Revision && have.Dim == want.Dim {
 			return nil

@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"strings"
 	"time"
+	"unicode"
 
 	"github.com/memkernel/memkernel/acl"
 	"github.com/memkernel/memkernel/audit"
@@ -57,7 +59,8 @@ func (k *Kernel) Keys() Keys { return Keys{k} }
 type KeyRequest struct {
 	// Namespace is where the holder writes; the zero value is the caller's own.
 	Namespace Namespace
-	// Actor names the holder, for example "user:dana"; at most 256 bytes.
+	// Actor names the holder, for example "user:dana"; at most 256 bytes without control
+	// characters. "host" and "anonymous" mean something else in the audit log and are refused.
 	Actor string
 	// Role must not be above the caller's own.
 	Role Role
@@ -81,8 +84,23 @@ func defaultProvenance(r Role) Provenance {
 	return mem.ProvenanceManual
 }
 
+// checkActor validates the name of a caller.
+func checkActor(actor string) error {
+	if err := mem.CheckText("Actor", actor, maxActor); err != nil {
+		return err
+	}
+	switch {
+	case actor == audit.HostActor || actor == audit.AnonymousActor:
+		return &mem.InvalidError{Field: "Actor", Reason: "the name is reserved"}
+	case strings.ContainsFunc(actor, unicode.IsControl):
+		return &mem.InvalidError{Field: "Actor", Reason: "it contains a control character"}
+	default:
+		return nil
+	}
+}
+
 func (r *KeyRequest) validate() error {
-	if err := mem.CheckText("Actor", r.Actor, maxActor); err != nil {
+	if err := checkActor(r.Actor); err != nil {
 		return err
 	}
 	if !r.Role.Valid() {

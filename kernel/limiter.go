@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"math"
 	"sync"
 	"time"
 
@@ -15,7 +16,26 @@ type limiter struct {
 	max int
 
 	mu      sync.Mutex
-	buckets map[bucketKey]*rate.Limiter
+	buckets map[bucketKey]*bucket
+}
+
+// bucket remembers the latest time it was asked at: the limiter itself takes every time it is
+// given, and calls that come in late would turn it back and earn the time between once more.
+type bucket struct {
+	*rate.Limiter
+	latest time.Time
+}
+
+// maxLate is how much earlier than another call's a time can be without the clock having
+// been set back, in which case the bucket starts from there.
+const maxLate = time.Hour
+
+func (b *bucket) at(now time.Time) time.Time {
+	if late := b.latest.Sub(now); late > 0 && late < maxLate {
+		return b.latest
+	}
+	b.latest = now
+	return now
 }
 
 type bucketKey struct {
@@ -24,7 +44,7 @@ type bucketKey struct {
 }
 
 func newLimiter(maxCallers int) *limiter {
-	return &limiter{max: maxCallers, buckets: map[bucketKey]*rate.Limiter{}}
+	return &limiter{max: maxCallers, buckets: map[bucketKey]*bucket{}}
 }
 
 // take takes one token, or says how long until there is one.
@@ -33,12 +53,13 @@ func (l *limiter) take(principal string, op acl.Op, limit mem.RateLimit, now tim
 	defer l.mu.Unlock()
 	key := bucketKey{principal, op}
 	b := l.buckets[key]
-	switch {
-	case b == nil:
+	if b == nil {
 		l.makeRoom(now)
-		b = rate.NewLimiter(rate.Limit(limit.PerSecond), limit.Burst)
+		b = &bucket{Limiter: rate.NewLimiter(rate.Limit(limit.PerSecond), limit.Burst)}
 		l.buckets[key] = b
-	case b.Limit() != rate.Limit(limit.PerSecond) || b.Burst() != limit.Burst:
+	}
+	now = b.at(now)
+	if b.Limit() != rate.Limit(limit.PerSecond) || b.Burst() != limit.Burst {
 		// The policy has changed; what was spent stays spent.
 		b.SetLimitAt(now, rate.Limit(limit.PerSecond))
 		b.SetBurstAt(now, limit.Burst)
@@ -46,7 +67,9 @@ func (l *limiter) take(principal string, op acl.Op, limit mem.RateLimit, now tim
 	r := b.ReserveN(now, 1)
 	if wait := r.DelayFrom(now); wait > 0 {
 		r.CancelAt(now)
-		// Rounded up: whoever waits as long must not be a moment early.
+		// Rounded up: whoever waits as long must not be a moment early. A rate next to nothing
+		// gives a wait next to for ever, which must not overflow.
+		wait = min(wait, math.MaxInt64-time.Millisecond)
 		return &mem.RateLimitError{RetryAfter: (wait + time.Millisecond - 1).Truncate(time.Millisecond)}
 	}
 	return nil

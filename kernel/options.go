@@ -17,6 +17,7 @@ type Option func(*config)
 
 type config struct {
 	embedder      model.Embedder
+	model         model.Info
 	drivers       []driver.Driver
 	authenticator Authenticator
 	logger        *slog.Logger

@@ -44,7 +44,7 @@ func (s *search) plan(ctx context.Context, name string, view *store.View) ([]dri
 		return nil, err
 	}
 	begun := s.k.now()
-	result, err := s.ask(ctx, d, view)
+	result, err := s.ask(ctx, name, d, view)
 	ranked, violations := sift(result.plan.Items, view, s.query.K)
 	s.violations += violations
 	if err == nil && len(ranked) == 0 && violations > 0 {
@@ -66,10 +66,9 @@ func (s *search) logFailure(ctx context.Context, name string, err error) {
 
 // ask calls the driver on a goroutine of its own, so that one that blocks is left behind. Its
 // view is closed before ask returns, whatever the driver still holds.
-func (s *search) ask(ctx context.Context, d driver.Driver, view *store.View) (planResult, error) {
+func (s *search) ask(ctx context.Context, name string, d driver.Driver, view *store.View) (planResult, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.k.limits.DriverTimeout)
 	defer cancel()
-	name := d.Name()
 	r, err := aside(ctx, s.k.stuck, "driver "+name, func() planResult { return s.call(ctx, d, view) })
 	view.Close()
 	var failed *planError

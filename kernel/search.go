@@ -114,6 +114,9 @@ func (r *SearchRequest) validate(limits *Limits) error {
 	case !r.From.IsZero() && !r.To.IsZero() && r.To.Before(r.From):
 		return &mem.InvalidError{Field: "To", Reason: "it is before From"}
 	}
+	if most := len(mem.Kinds()); len(r.Kinds) > most {
+		return &mem.TooLargeError{Field: "Kinds", Size: int64(len(r.Kinds)), Limit: int64(most), Unit: "kinds"}
+	}
 	for i, kind := range r.Kinds {
 		if !kind.Valid() {
 			return &mem.InvalidError{Field: fmt.Sprintf("Kinds[%d]", i), Reason: "unknown kind"}
@@ -203,11 +206,11 @@ func (s *search) steps(ctx context.Context) []queries.Step {
 	if len(s.query.Text) > maxEagerQuery {
 		return nil
 	}
-	name := s.req.Driver
-	if name == "" {
-		name = baseline.Name
+	// Nor is a driver of the host's asked, or shown the query, before policy has had its say.
+	if s.req.Driver != "" && s.req.Driver != baseline.Name {
+		return nil
 	}
-	d, ok := s.k.drivers.Get(name)
+	d, ok := s.k.drivers.Get(baseline.Name)
 	fetcher, can := d.(driver.Prefetcher)
 	if !ok || !can {
 		return nil
@@ -224,7 +227,7 @@ func (s *search) prefetch(ctx context.Context, fetcher driver.Prefetcher) (steps
 	}()
 	want := fetcher.Prefetch(s.query)
 	var embedding []float32
-	if want.Vector > 0 && s.k.embedder.Info().InProcess {
+	if want.Vector > 0 && s.k.model.InProcess {
 		var err error
 		embedding, err = s.k.embed(ctx, s.query.Text)
 		s.view.KeepEmbedding(s.query.Text, embedding, err)

@@ -147,7 +147,7 @@ func (k *Kernel) prepareWrite(ctx context.Context, w *store.Write, state *writep
 	if dec.Action == writepath.Replay || dec.Action == writepath.Duplicate {
 		return nil
 	}
-	if !k.embedder.Info().InProcess {
+	if !k.model.InProcess {
 		if err := w.Keep(ctx); err != nil && !errors.Is(err, writepath.ErrStale) {
 			return err
 		}
