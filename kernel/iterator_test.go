@@ -2,7 +2,6 @@ package kernel_test
 
 import (
 	"context"
-	"fmt"
 	"iter"
 	"testing"
 
@@ -36,9 +35,9 @@ func listings(t *testing.T, k *kerneltest.Kit, who kernel.Identity) map[string]f
 		SELECT tenant, gen_random_uuid(), namespace, actor, agent_id, role, provenance, label, lpad(g::text, 12, 'a'), secret_hash, created_at
 		FROM memkernel.api_keys, generate_series(1, $2) AS g WHERE id = $1::text::uuid`, who.KeyID(), rows)
 	require.NoError(t, err)
-	for i := range rows {
+	for range rows {
 		_, err := k.Stats(ctx, who, kernel.StatsRequest{})
-		require.NoError(t, err, fmt.Sprint(i))
+		require.NoError(t, err)
 	}
 	events := k.AuditSearch(ctx, who, kernel.AuditSearchRequest{})
 	keys := k.Keys().List(ctx, who, kernel.ListKeysRequest{})
