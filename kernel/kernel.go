@@ -176,8 +176,8 @@ func (k *Kernel) Close(ctx context.Context) error {
 // connection is free within Limits.AuditTimeout.
 //
 // An open transaction that has written also holds up the writers of the same namespace until
-// it ends. Under REPEATABLE READ or above, the gate of a call sees keys, tenants and policies
-// as of the transaction's snapshot: a revocation since then does not stop it.
+// it ends. Under REPEATABLE READ or above, where a snapshot may be older than a revocation,
+// keys, tenants and policies are read on another connection as well.
 //
 // Like the transaction, the returned kernel is for one goroutine at a time. An embedding
 // model is called while the transaction is open. Keys, policies and tenants can be managed
