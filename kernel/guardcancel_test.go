@@ -15,7 +15,6 @@ import (
 	"github.com/memkernel/memkernel/internal/pgtest"
 	"github.com/memkernel/memkernel/kernel"
 	"github.com/memkernel/memkernel/kernel/kerneltest"
-	"github.com/memkernel/memkernel/kernel/model"
 )
 
 // TestGuardCancelledBefore: a call that nobody waits for any more is not made, and is on record.
@@ -160,90 +159,4 @@ func TestGuardCancelledAfter(t *testing.T) {
 		require.Equal(t, kernel.AuditResult("ok"), rows[0].Result)
 	}
 	requireSound(t, k.Pool)
-}
-
-// panicking panics wherever it is asked, once it is armed.
-type panicking struct {
-	kernel.HookDefaults
-
-	armed atomic.Bool
-	asked atomic.Int64
-}
-
-func (p *panicking) panic() {
-	if p.armed.Load() {
-		p.asked.Add(1)
-		panic("not for anybody's eyes")
-	}
-}
-
-func (p *panicking) Info() model.Info {
-	p.panic()
-	return model.Info{Name: "panicking", Revision: "1", Dim: 2}
-}
-
-func (*panicking) Embed(context.Context, []string) ([][]float32, error) {
-	return [][]float32{{1, 0}}, nil
-}
-
-func (p *panicking) SyscallBegin(context.Context, kernel.Op) context.Context {
-	p.panic()
-	return nil
-}
-func (p *panicking) SyscallEnd(context.Context, kernel.SyscallInfo) { p.panic() }
-func (p *panicking) ModelCall(context.Context, kernel.ModelInfo)    { p.panic() }
-func (p *panicking) DriverPlan(context.Context, kernel.DriverInfo)  { p.panic() }
-func (p *panicking) Name() string                                   { return "panicking" }
-func (p *panicking) Prefetch(driver.Query) driver.Prefetch {
-	p.panic()
-	return driver.Prefetch{Lexical: 10}
-}
-
-func (p *panicking) Plan(ctx context.Context, view driver.ScopedView, _ driver.Query) (driver.Plan, error) {
-	p.panic()
-	return driver.Plan{Items: shown(ctx, view)}, nil
-}
-
-// TestGuardPanics: a plugged-in part that panics costs what it was to do, says nothing of the
-// value that it panicked with, and leaves one row like any other end.
-func TestGuardPanics(t *testing.T) {
-	t.Parallel()
-	t.Run("model", func(t *testing.T) {
-		t.Parallel()
-		p := &panicking{}
-		k := kerneltest.Open(t, kernel.WithEmbedder(p))
-		who := k.Key("acme/eng", kernel.RoleMember)
-		p.armed.Store(true)
-		for op, call := range map[kernel.Op]func() error{
-			"write":  func() error { return second(k.Write(t.Context(), who, kernel.WriteRequest{Text: "Boom."})) },
-			"search": func() error { return second(k.Search(t.Context(), who, kernel.SearchRequest{Query: "boom"})) },
-		} {
-			k.RequireAudit(t, op, "error", func() {
-				require.EqualError(t, call(), string(op)+": internal error")
-			}, "reason=internal")
-		}
-		require.Zero(t, sqlValue[int](t, k.Pool, `SELECT count(*)::int FROM memkernel.memory_objects`))
-	})
-	t.Run("hook", func(t *testing.T) {
-		t.Parallel()
-		p := &panicking{}
-		k := kerneltest.Open(t, kernel.WithHooks(p))
-		who := k.Key("acme/eng", kernel.RoleMember)
-		p.armed.Store(true)
-		k.RequireAudit(t, "write", "ok", func() { must(k.Write(t.Context(), who, kernel.WriteRequest{Text: "Boom."})) })
-		k.RequireAudit(t, "search", "ok", func() { must(k.Search(t.Context(), who, kernel.SearchRequest{Query: "boom"})) })
-		require.Equal(t, int64(7), p.asked.Load(), "begin, end and model of both, and the plan")
-	})
-	t.Run("driver", func(t *testing.T) {
-		t.Parallel()
-		p := &panicking{}
-		k := kerneltest.Open(t, kernel.WithDrivers(p))
-		who := k.Key("acme/eng", kernel.RoleMember)
-		must(k.Write(t.Context(), who, kernel.WriteRequest{Text: "Boom."}))
-		p.armed.Store(true)
-		k.RequireAudit(t, "search", "ok", func() {
-			must(k.Search(t.Context(), who, kernel.SearchRequest{Query: "boom", Driver: "panicking"}))
-		}, "driver_fallback=panicking->baseline", "fallback_reason=panic")
-		require.Equal(t, int64(2), p.asked.Load(), "before the gate, and behind it")
-	})
 }

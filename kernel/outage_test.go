@@ -13,51 +13,65 @@ import (
 	"github.com/memkernel/memkernel/kernel/kerneltest"
 )
 
-// TestDatabaseLostMidSearch: the database goes away under a driver, at each of the steps that
-// a search still has before it. None of it comes out as an empty answer.
+// TestDatabaseLostMidSearch: the database goes away under a driver, for good or for one
+// connection, at each of the steps that a search still has before it. None of it comes out as
+// an empty answer, also if the driver takes it for one.
 func TestDatabaseLostMidSearch(t *testing.T) {
 	t.Parallel()
 	whole := kerneltest.Open(t)
 	wire, pool := pgtest.OpenWire(t, whole.Pool)
-	var lose func(ctx context.Context, view driver.ScopedView) []driver.Ranked
-	flaky := namedDriver{"flaky", func(ctx context.Context, view driver.ScopedView) []driver.Ranked { return lose(ctx, view) }}
+	var how func(ctx context.Context, view driver.ScopedView) []driver.Ranked
+	flaky := namedDriver{"flaky", func(ctx context.Context, view driver.ScopedView) []driver.Ranked { return how(ctx, view) }}
 	model := &kerneltest.Embedder{}
 	k := kerneltest.OpenOn(t, pool, kernel.WithDrivers(flaky), kernel.WithEmbedder(model))
 	dana := whole.Key("acme/eng", kernel.RoleMember)
 	must(k.Write(t.Context(), dana, kernel.WriteRequest{Text: "The well is dry."}))
-	for name, how := range map[string]func(ctx context.Context, view driver.ScopedView) []driver.Ranked{
-		"before the driver has asked": func(ctx context.Context, view driver.ScopedView) []driver.Ranked {
-			wire.SetDown(true)
-			return shown(ctx, view)
-		},
-		"before what it proposed is read": func(ctx context.Context, view driver.ScopedView) []driver.Ranked {
-			items := shown(ctx, view)
-			wire.SetDown(true)
-			return items
-		},
-		"before nothing was found": func(context.Context, driver.ScopedView) []driver.Ranked {
-			wire.SetDown(true)
-			return nil
-		},
-	} {
-		lose = how
+	search := func(driver string) (*kernel.SearchReply, []kernel.AuditEvent, error) {
 		before := len(whole.Audit())
-		reply, err := k.Search(t.Context(), dana, kernel.SearchRequest{Query: "well", Driver: "flaky"})
-		wire.SetDown(false)
-		require.ErrorIs(t, err, kernel.ErrUnavailable, name)
-		require.Nil(t, reply, name)
-		require.Len(t, whole.Audit(), before, name)
+		reply, err := k.Search(t.Context(), dana, kernel.SearchRequest{Query: "well", Driver: driver})
 		wire.Disarm()
 		pool.Reset()
+		return reply, whole.Audit()[before:], err
 	}
-	// The same under the baseline, while it waits for the model.
-	model.OnEmbed = func(context.Context, []string) error {
-		wire.SetDown(true)
-		return nil
+	for name, lose := range map[string]func(){
+		"for good": func() { wire.SetDown(true) },
+		"once":     func() { wire.Arm(1, pgtest.CutBefore) },
+	} {
+		rows := map[string]int{"for good": 0, "once": 1}[name]
+		for moment, plan := range map[string]func(ctx context.Context, view driver.ScopedView) []driver.Ranked{
+			"before the driver asks": func(ctx context.Context, view driver.ScopedView) []driver.Ranked {
+				lose()
+				return shown(ctx, view)
+			},
+			"before what it proposed is read": func(ctx context.Context, view driver.ScopedView) []driver.Ranked {
+				items := shown(ctx, view)
+				lose()
+				return items
+			},
+		} {
+			how = plan
+			reply, audit, err := search("flaky")
+			require.ErrorIs(t, err, kernel.ErrUnavailable, "%s, %s", name, moment)
+			require.Nil(t, reply)
+			require.Len(t, audit, rows, "%s, %s", name, moment)
+			for _, row := range audit {
+				require.Equal(t, kernel.AuditResult("error"), row.Result)
+				require.Contains(t, row.Detail, "reason=unavailable")
+			}
+		}
+		// The baseline, while it waits for the model.
+		model.OnEmbed = func(context.Context, []string) error {
+			lose()
+			return nil
+		}
+		_, audit, err := search("")
+		require.ErrorIs(t, err, kernel.ErrUnavailable, name)
+		require.Len(t, audit, rows, name)
+		model.OnEmbed = nil
 	}
-	require.ErrorIs(t, second(k.Search(t.Context(), dana, kernel.SearchRequest{Query: "well"})), kernel.ErrUnavailable)
-	require.ErrorIs(t, second(k.Search(t.Context(), dana, kernel.SearchRequest{Query: "well"})), kernel.ErrUnavailable)
-	wire.SetDown(false)
+	reply, _, err := search("")
+	require.NoError(t, err)
+	require.Len(t, reply.Items, 1)
 }
 
 // TestDatabaseLostMidWrite: the raw input was durable before the model was asked, and it is

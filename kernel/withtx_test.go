@@ -124,7 +124,9 @@ func TestWithTxLostRace(t *testing.T) {
 	k := kerneltest.Open(t)
 	ctx := t.Context()
 	dana, sam := k.Key("acme/eng", kernel.RoleMember), k.Key("acme/sales", kernel.RoleMember)
-	must(k.Write(ctx, sam, kernel.WriteRequest{Text: "Tea at three."})) // registers the model
+	for _, who := range []kernel.Identity{dana, sam} { // so that nothing but the text is new
+		must(k.Write(ctx, who, kernel.WriteRequest{Text: "Tea at three."}))
+	}
 	ahead, behind := begin(t, k), begin(t, k)
 	watch := sideConn(t, k)
 	first := must(k.WithTx(ahead).Write(ctx, dana, kernel.WriteRequest{Text: "Tea at four."})).Stored[0]
@@ -142,7 +144,7 @@ func TestWithTxLostRace(t *testing.T) {
 	reply := <-done
 	require.Equal(t, []kernel.ID{first}, reply.Deduplicated)
 	require.NoError(t, behind.Commit(ctx))
-	require.Equal(t, 3, sqlValue[int](t, k.Pool, `SELECT count(*)::int FROM memkernel.memory_objects`))
+	require.Equal(t, 4, sqlValue[int](t, k.Pool, `SELECT count(*)::int FROM memkernel.memory_objects`))
 	requireSound(t, k.Pool)
 }
 

@@ -118,6 +118,25 @@ func TestPipelineIsAtomic(t *testing.T) {
 	}
 }
 
+// TestPipelineCommitFails: each query succeeds and the commit does not.
+func TestPipelineCommitFails(t *testing.T) {
+	t.Parallel()
+	for _, mode := range modes {
+		t.Run(mode.String(), func(t *testing.T) {
+			t.Parallel()
+			db := pgtest.Open(t, pgtest.WithMaxConns(1), pgtest.WithExecMode(mode))
+			_, err := db.Exec(t.Context(), `
+				CREATE FUNCTION pg_temp.too_late() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'too late'; END $$;
+				CREATE CONSTRAINT TRIGGER too_late AFTER INSERT ON memkernel.tenants DEFERRABLE INITIALLY DEFERRED
+					FOR EACH ROW EXECUTE FUNCTION pg_temp.too_late()`, pgx.QueryExecModeSimpleProtocol)
+			require.NoError(t, err)
+			require.ErrorContains(t, queries.Pipeline(t.Context(), db, addTenant("a")), "too late")
+			require.ErrorContains(t, queries.Pipeline(t.Context(), db, addTenant("a"), missing), "too late", "that is worse than no row")
+			require.Empty(t, tenants(t, db))
+		})
+	}
+}
+
 // TestPipelineNoRows: that there is no row is an answer, reported and no reason to undo.
 func TestPipelineNoRows(t *testing.T) {
 	t.Parallel()
