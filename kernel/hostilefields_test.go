@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/memkernel/memkernel/acl"
@@ -35,6 +36,17 @@ func acceptsLabel(limit int) func(string) error {
 			return nil
 		}
 	}
+}
+
+// acceptsActor is acceptsText for the name of a caller, which is on one line.
+func acceptsActor(value string) error {
+	if err := acceptsText(256)(value); err != nil {
+		return err
+	}
+	if strings.ContainsFunc(value, unicode.IsControl) {
+		return kernel.ErrInvalid
+	}
+	return nil
 }
 
 func acceptsText(limit int) func(string) error {
@@ -185,7 +197,7 @@ func hostileKeys(k *kerneltest.Kit, who kernel.Identity) map[string]field {
 		}, detail}
 	}
 	return map[string]field{
-		"actor": one("Actor", acceptsText(256), "holder", func(r *kernel.KeyRequest, v string) { r.Actor = v },
+		"actor": one("Actor", acceptsActor, "holder", func(r *kernel.KeyRequest, v string) { r.Actor = v },
 			func(key *kernel.Key, _ string) string { return key.Actor }),
 		"agent": one("AgentID", acceptsLabel(256), "", func(r *kernel.KeyRequest, v string) { r.AgentID = v },
 			func(key *kernel.Key, v string) string {
@@ -227,15 +239,15 @@ func hostileHost(k *kerneltest.Kit, _ kernel.Identity) map[string]field {
 	fresh := func() string { n++; return fmt.Sprintf("tenant-%d", n) }
 	return map[string]field{
 		"bootstrap tenant": {"Tenant", "bootstrap", acceptsTenant, func(ctx context.Context, value string) (string, error) {
-			_, err := k.Bootstrap(ctx, kernel.BootstrapRequest{Tenant: value, Actor: "host"})
+			_, err := k.Bootstrap(ctx, kernel.BootstrapRequest{Tenant: value, Actor: "user:root"})
 			return value, err
 		}, ""},
-		"bootstrap actor": {"Actor", "bootstrap", acceptsText(256), func(ctx context.Context, value string) (string, error) {
+		"bootstrap actor": {"Actor", "bootstrap", acceptsActor, func(ctx context.Context, value string) (string, error) {
 			_, err := k.Bootstrap(ctx, kernel.BootstrapRequest{Tenant: fresh(), Actor: value})
 			return value, err
 		}, "holder"},
 		"bootstrap label": {"Label", "bootstrap", acceptsLabel(256), func(ctx context.Context, value string) (string, error) {
-			_, err := k.Bootstrap(ctx, kernel.BootstrapRequest{Tenant: fresh(), Actor: "host", Label: value})
+			_, err := k.Bootstrap(ctx, kernel.BootstrapRequest{Tenant: fresh(), Actor: "user:root", Label: value})
 			return value, err
 		}, ""},
 		"suspend tenant": {"Tenant", "tenant_suspend", acceptsTenant, func(ctx context.Context, value string) (string, error) {

@@ -67,7 +67,7 @@ func TestHostileClaims(t *testing.T) {
 			change func(*acl.Claims)
 			ok     bool
 		}{
-			"actor":      {func(c *acl.Claims) { c.Actor = value }, acceptsText(256)(value) == nil},
+			"actor":      {func(c *acl.Claims) { c.Actor = value }, acceptsActor(value) == nil},
 			"agent":      {func(c *acl.Claims) { c.AgentID = value }, acceptsLabel(256)(value) == nil},
 			"key":        {func(c *acl.Claims) { c.KeyID = value }, true}, // is not the host's to say
 			"provenance": {func(c *acl.Claims) { c.Provenance = value }, value == ""},

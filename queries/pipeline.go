@@ -36,8 +36,14 @@ func Pipeline(ctx context.Context, db BatchSender, steps ...Step) error {
 		return fmt.Errorf("%d pipeline steps ran %d queries: %w", len(steps), rec.batch.Len(), errOneQuery)
 	}
 	results := db.SendBatch(ctx, &rec.batch)
-	// Again on the way out of a panicking step: the connection must go back.
-	defer func() { _ = results.Close() }()
+	// Closed once and only once, on the way out of a panicking step too: it gives the
+	// connection back, and after that the connection is somebody else's.
+	open := true
+	defer func() {
+		if open {
+			_ = results.Close()
+		}
+	}()
 	replay := &replayer{results: results}
 	answers := New(replay)
 	var first error
@@ -53,6 +59,7 @@ func Pipeline(ctx context.Context, db BatchSender, steps ...Step) error {
 			first = err
 		}
 	}
+	open = false
 	if err := results.Close(); err != nil && (first == nil || errors.Is(first, pgx.ErrNoRows)) {
 		// The commit itself can fail, and only shows here.
 		first = err
