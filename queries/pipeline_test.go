@@ -3,6 +3,8 @@ package queries_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"sync"
 	"testing"
 	"time"
 
@@ -228,4 +230,45 @@ func TestPipelineCancelled(t *testing.T) {
 			require.Empty(t, tenants(t, db))
 		})
 	}
+}
+
+// TestPipelineManyFailures: a connection that goes back to the pool after an error is left
+// alone from then on. The race detector sees who does not.
+func TestPipelineManyFailures(t *testing.T) {
+	t.Parallel()
+	db := pgtest.Open(t, pgtest.WithMaxConns(2))
+	var wg sync.WaitGroup
+	for i := range 8 {
+		wg.Go(func() {
+			for j := range 40 {
+				steps := []queries.Step{addTenant(fmt.Sprint(i, " ", j)), missing}
+				if j%2 == 0 {
+					steps = append(steps, broken)
+				}
+				if err := queries.Pipeline(t.Context(), db, steps...); err == nil {
+					t.Error("no error")
+				}
+			}
+		})
+	}
+	wg.Wait()
+	require.Len(t, tenants(t, db), 160)
+}
+
+// TestPipelinePanics: the connection goes back to the pool.
+func TestPipelinePanics(t *testing.T) {
+	t.Parallel()
+	db := pgtest.Open(t, pgtest.WithMaxConns(1))
+	armed := false
+	require.Panics(t, func() {
+		_ = queries.Pipeline(t.Context(), db, addTenant("a"), func(ctx context.Context, q *queries.Queries) error {
+			if armed {
+				panic("in the second round")
+			}
+			armed = true
+			return addTenant("b")(ctx, q)
+		})
+	})
+	require.Zero(t, db.Stat().AcquiredConns())
+	require.NoError(t, queries.Pipeline(t.Context(), db, addTenant("c")))
 }
