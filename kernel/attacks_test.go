@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/memkernel/memkernel/driver"
+	"github.com/memkernel/memkernel/internal/pgtest"
 	"github.com/memkernel/memkernel/kernel"
 	"github.com/memkernel/memkernel/kernel/kerneltest"
 )
@@ -92,7 +93,8 @@ func TestForbiddenDriverSeesNothing(t *testing.T) {
 // leaves readers of the memory, and everybody else, alone.
 func TestOpenHostTransactionHoldsNobodyUp(t *testing.T) {
 	t.Parallel()
-	k := kerneltest.Open(t, kernel.WithLimits(kernel.Limits{AuditTimeout: 2 * time.Second}))
+	pool := pgtest.Open(t, pgtest.WithMaxConns(4)) // the host's transaction holds one
+	k := kerneltest.OpenOn(t, pool, kernel.WithLimits(kernel.Limits{AuditTimeout: 2 * time.Second}))
 	who := k.Key("acme/eng", kernel.RoleMember)
 	kept := must(k.Write(t.Context(), who, kernel.WriteRequest{Text: "The ferry leaves at noon."})).Stored[0]
 	must(k.Read(t.Context(), who, kernel.ReadRequest{ID: kept}))

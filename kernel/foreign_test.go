@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/memkernel/memkernel/acl"
+	"github.com/memkernel/memkernel/internal/pgtest"
 	"github.com/memkernel/memkernel/kernel"
 	"github.com/memkernel/memkernel/kernel/kerneltest"
 )
@@ -36,7 +37,7 @@ func TestForeignIdentity(t *testing.T) {
 func TestOldSnapshot(t *testing.T) {
 	t.Parallel()
 	for _, level := range []pgx.TxIsoLevel{pgx.RepeatableRead, pgx.Serializable} {
-		k := kerneltest.Open(t)
+		k := kerneltest.OpenOn(t, pgtest.Open(t, pgtest.WithMaxConns(4))) // the host's transaction holds one
 		who, cred := k.Credential("acme/eng", kernel.RoleMember)
 		tx, err := k.Pool.BeginTx(t.Context(), pgx.TxOptions{IsoLevel: level})
 		require.NoError(t, err)
