@@ -124,6 +124,6 @@ func heldOutSecrets() []example {
 		not("secret", "The alarm is armed at 2330 and the pin on the map is red."),
 		not("secret", "dapi is short for data API; dapi2 came later"),
 		not("secret", "checksum: 5d41402abc4b2a76b9719d911017c592 (md5 of hello)"),
-		not("secret", "version: 4.17.21, resolved: https://registry.npmjs.org/lodash/-/lodash-4.17.21.tgz"),
+		not("secret", "version: 4.17.21, resolved: https://registry.example.com/lodash/-/lodash-4.17.21.tgz"),
 	}
 }
