@@ -215,17 +215,7 @@ func (s *Store) PutPolicy(ctx context.Context, v *mem.PolicyVersion, prior int, 
 
 // RetractTarget returns the step that looks at a memory to retract.
 func (s *Store) RetractTarget(scope acl.Scope, own acl.Namespace, id mem.ID, out *writepath.State) []queries.Step {
-	look := func(ctx context.Context, q *queries.Queries) error {
-		t, err := q.MemoryTarget(ctx, queries.MemoryTargetParams{Tenant: scope.Tenant(), ID: uuid.UUID(id), Namespaces: scope.Namespaces()})
-		if err != nil {
-			return noRows(err)
-		}
-		out.Target = &writepath.Target{
-			Own: t.Namespace == own.String(), Head: mem.ID(value(t.HeadID)), EndReason: mem.EndReason(value(t.EndReason)),
-		}
-		return nil
-	}
-	return []queries.Step{look, hidden(scope, id, &out.TargetHidden)}
+	return []queries.Step{lookAtTarget(scope, own, id, nil, out), hidden(scope, id, &out.TargetHidden)}
 }
 
 // Retract closes a current memory of the caller's own namespace as wrong, with the audit row.

@@ -29,27 +29,27 @@ func (s *Store) Find(scope acl.Scope, id mem.ID, asOf time.Time, out *Found) []q
 		rows, err := q.MemoryGet(ctx, queries.MemoryGetParams{
 			Tenant: scope.Tenant(), Namespaces: scope.Namespaces(), ID: uuid.UUID(id),
 		})
-		if err == nil && len(rows) > 0 {
-			row := memoryRow(rows[0])
-			m := toMemory(&row)
-			out.Memory = &m
-		}
-		return err
+		return keepFound(out, rows, err)
 	}
 	if !asOf.IsZero() {
 		get = func(ctx context.Context, q *queries.Queries) error {
 			rows, err := q.MemoryGetAsOf(ctx, queries.MemoryGetAsOfParams{
 				Tenant: scope.Tenant(), Namespaces: scope.Namespaces(), ID: uuid.UUID(id), AsOf: asOf,
 			})
-			if err == nil && len(rows) > 0 {
-				row := memoryRow(rows[0])
-				m := toMemory(&row)
-				out.Memory = &m
-			}
-			return err
+			return keepFound(out, rows, err)
 		}
 	}
 	return []queries.Step{get, hidden(scope, id, &out.Hidden)}
+}
+
+// keepFound keeps the one memory that a query brought, if it did.
+func keepFound[R queries.MemoryGetRow | queries.MemoryGetAsOfRow](out *Found, rows []R, err error) error {
+	if err == nil && len(rows) > 0 {
+		row := memoryRow(rows[0])
+		m := toMemory(&row)
+		out.Memory = &m
+	}
+	return err
 }
 
 func hidden(scope acl.Scope, id mem.ID, out *bool) queries.Step {

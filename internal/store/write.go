@@ -99,20 +99,21 @@ func (w *Write) probeReceipt(st *writepath.State) queries.Step {
 }
 
 func (w *Write) probeTarget(st *writepath.State) queries.Step {
+	return lookAtTarget(w.Who.Scope(), w.Who.Namespace(), w.Draft.Supersedes, w.Draft, st)
+}
+
+// lookAtTarget returns the step that looks at a memory that is to be ended, and compares the
+// head of its chain with the draft that is to replace it, if there is one.
+func lookAtTarget(scope acl.Scope, own acl.Namespace, id mem.ID, d *writepath.Draft, st *writepath.State) queries.Step {
 	return func(ctx context.Context, q *queries.Queries) error {
-		t, err := q.MemoryTarget(ctx, queries.MemoryTargetParams{
-			Tenant: w.Who.Tenant(), ID: uuid.UUID(w.Draft.Supersedes), Namespaces: w.Who.Scope().Namespaces(),
-		})
+		t, err := q.MemoryTarget(ctx, queries.MemoryTargetParams{Tenant: scope.Tenant(), ID: uuid.UUID(id), Namespaces: scope.Namespaces()})
 		if err != nil {
 			return noRows(err)
 		}
 		st.Target = &writepath.Target{
-			Own:  t.Namespace == w.Who.Namespace().String(),
-			Head: mem.ID(value(t.HeadID)),
-			Same: bytes.Equal(t.HeadDedupeKey, w.Draft.DedupeKey[:]) && value(t.HeadKind) == string(w.Draft.Kind) &&
-				value(t.HeadSource) == w.Draft.Source && utc(t.HeadEventTime).Equal(w.Draft.EventTime) &&
-				utc(t.HeadEventEnd).Equal(w.Draft.EventEnd),
-			EndReason: mem.EndReason(value(t.EndReason)),
+			Own: t.Namespace == own.String(), Head: mem.ID(value(t.HeadID)), EndReason: mem.EndReason(value(t.EndReason)),
+			Same: d != nil && bytes.Equal(t.HeadDedupeKey, d.DedupeKey[:]) && value(t.HeadKind) == string(d.Kind) &&
+				value(t.HeadSource) == d.Source && utc(t.HeadEventTime).Equal(d.EventTime) && utc(t.HeadEventEnd).Equal(d.EventEnd),
 		}
 		return nil
 	}
