@@ -280,7 +280,7 @@ func (k *Kernel) appendFailure(ctx context.Context, event *audit.Event, result a
 		detail.Int("suppressed", suppressed)
 	}
 	event.Result, event.Detail = result, detail.String()
-	if _, err := k.store.Append(ctx, event, acl.Identity{}, nil); err != nil {
+	if _, err := k.store.Append(ctx, event, nil); err != nil {
 		k.failures.restore(suppressed)
 		return k.notRecorded(ctx, event.Op, err)
 	}

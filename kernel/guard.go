@@ -26,20 +26,25 @@ type call struct {
 	sensitive bool
 	// memory is the memory that the request names.
 	memory mem.ID
+	// eager answers and records the call in one round trip, see eagerly; nil if there is no
+	// such way. It runs only for a caller who was let in before, as far as is known.
+	eager func(context.Context, *current, *mem.EffectivePolicy) error
+	// rereads reports that a call that eager recorded without getting the answer can be answered
+	// by asking once more: it changes nothing.
+	rereads bool
 	// steps are reads that travel with the gate. Their results are used only if it opens.
 	steps []queries.Step
-	// prepare returns more of them. It may take long: it runs only for a caller whose role and
-	// rate, as far as they are known, allow the call.
-	prepare func(context.Context) ([]queries.Step, error)
+	// prepare returns what travels instead. It may take long: it runs only for a caller whose
+	// role and rate, as far as they are known, allow the call.
+	prepare func(context.Context) (store.Ahead, error)
 }
 
-// reads returns all that is to travel with the gate.
-func (c *call) reads(ctx context.Context) ([]queries.Step, error) {
+// ahead returns all that is to travel with the gate.
+func (c *call) ahead(ctx context.Context) (store.Ahead, error) {
 	if c.prepare == nil {
-		return c.steps, nil
+		return store.Ahead{Steps: c.steps}, nil
 	}
-	more, err := c.prepare(ctx)
-	return append(c.steps[:len(c.steps):len(c.steps)], more...), err
+	return c.prepare(ctx)
 }
 
 // current is the state of a call that the gate has let through.
@@ -53,6 +58,11 @@ type current struct {
 	served []mem.ID
 	// recorded is set by a body whose transaction holds the audit row.
 	recorded bool
+	// answered is set by an eager that got an answer, for the body.
+	answered bool
+	// owed is set when a call has an audit row that says that it succeeded, and no answer: the
+	// connection broke between the two.
+	owed bool
 }
 
 // finish returns the audit row of a call that succeeds, for a body that commits it itself.
@@ -61,6 +71,14 @@ func (cur *current) finish() audit.Event {
 	e.Result = audit.ResultOK
 	e.Detail = cur.detail.String()
 	return e
+}
+
+// setPolicy makes policy the call's and lets it say what may be on record.
+func (cur *current) setPolicy(c *call, policy mem.EffectivePolicy) {
+	cur.policy = policy
+	if !c.sensitive && !policy.Sensitive {
+		cur.event.Purpose = audit.Purpose(c.purpose)
+	}
 }
 
 // guard runs a syscall: it validates, asks the role table, reads policy and tenant in one
@@ -74,6 +92,9 @@ func guard[Rep any](ctx context.Context, k *Kernel, c *call, body func(context.C
 	cur.event = k.newEvent(c, cur.now)
 	rep, err := run(ctx, k, c, cur, body)
 	err = k.settle(ctx, c, cur, rep != nil, err)
+	if cur.owed {
+		rep, err = again(ctx, k, c, cur, body)
+	}
 	info := SyscallInfo{
 		Op: c.op, Call: cur.event.Call, Namespace: c.who.Namespace(), Actor: cur.event.Actor, KeyID: cur.event.KeyID,
 		Result: cur.event.Result, Err: err, Duration: k.now().Sub(begun),
@@ -104,10 +125,32 @@ func run[Rep any](ctx context.Context, k *Kernel, c *call, cur *current, body fu
 			rep, err = nil, mem.ErrInternal
 		}
 	}()
-	if err := k.admit(ctx, c, cur); err != nil {
-		return nil, err
+	before := cur.event
+	err = k.admit(ctx, c, cur)
+	if err == nil {
+		return body(ctx, cur)
 	}
-	return body(ctx, cur)
+	if cur.answered {
+		// Its commit may have failed: an error, until settle finds the row.
+		rep, _ = body(ctx, cur)
+		cur.event, cur.detail = before, audit.Detail{}
+	}
+	return rep, err
+}
+
+// again gets the answer of a call that is on record already, the long way. What cannot be
+// answered now was recorded for nothing: the log may say more than was told, never less.
+func again[Rep any](ctx context.Context, k *Kernel, c *call, cur *current, body func(context.Context, *current) (*Rep, error)) (*Rep, error) {
+	long := *c
+	long.eager = nil
+	second := &current{now: cur.now, event: cur.event}
+	rep, err := run(ctx, k, &long, second, body)
+	if err != nil {
+		_, err = k.judge(ctx, c, second, err)
+		return nil, &mem.OpError{Op: c.op, Err: err}
+	}
+	cur.event.Result = audit.ResultOK
+	return rep, nil
 }
 
 // admit decides whether the body may run.
@@ -126,22 +169,22 @@ func (k *Kernel) admit(ctx context.Context, c *call, cur *current) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	var steps []queries.Step
+	if done, err := k.eagerly(ctx, c, cur); done || err != nil {
+		return err
+	}
+	var ahead store.Ahead
 	early := !k.limiter.spent(c.who.Principal(), c.op, cur.now)
 	if early {
 		var err error
-		if steps, err = c.reads(ctx); err != nil {
+		if ahead, err = c.ahead(ctx); err != nil {
 			return err
 		}
 	}
-	gate, err := k.store.Gate(ctx, c.who, steps...)
+	gate, err := k.store.Gate(ctx, c.who, ahead)
 	if err != nil {
 		return err
 	}
-	cur.policy = mem.MergePolicies(gate.Policies)
-	if !c.sensitive && !cur.policy.Sensitive {
-		cur.event.Purpose = audit.Purpose(c.purpose)
-	}
+	cur.setPolicy(c, mem.MergePolicies(gate.Policies))
 	if err := k.checkGate(c.who, gate, cur.now); err != nil {
 		return err
 	}
@@ -154,17 +197,17 @@ func (k *Kernel) admit(ctx context.Context, c *call, cur *current) error {
 		return nil
 	}
 	// The bucket looked empty and was not: read now what did not travel with the gate.
-	steps, err = c.reads(ctx)
-	if err == nil && len(steps) > 0 {
-		_, err = k.store.Gate(ctx, c.who, steps...)
+	ahead, err = c.ahead(ctx)
+	if err != nil {
+		return err
 	}
-	return err
+	return k.store.Fetch(ctx, ahead)
 }
 
 // readmit asks again whether a call that has been let through may go on, and sends steps with
 // the question. It takes no rate token.
 func (k *Kernel) readmit(ctx context.Context, who acl.Identity, steps ...queries.Step) error {
-	gate, err := k.store.Gate(ctx, who, steps...)
+	gate, err := k.store.Gate(ctx, who, store.Ahead{Steps: steps})
 	if err != nil {
 		return err
 	}
@@ -207,7 +250,7 @@ func (k *Kernel) settle(ctx context.Context, c *call, cur *current, complete boo
 		if c.who.Role() == acl.RoleAuditor || err != nil {
 			cur.served = nil
 		}
-		recorded, appendErr := k.store.Append(ctx, &cur.event, c.who, cur.served)
+		recorded, appendErr := k.store.Append(ctx, &cur.event, cur.served)
 		if appendErr != nil {
 			cur.event.Result = audit.ResultError
 			return &mem.OpError{Op: c.op, Err: k.notRecorded(ctx, c.op, appendErr)}
@@ -217,6 +260,7 @@ func (k *Kernel) settle(ctx context.Context, c *call, cur *current, complete boo
 			cur.event.Result = audit.ResultOK
 			return nil
 		}
+		cur.owed = recorded && c.rereads
 	}
 	if err != nil {
 		return &mem.OpError{Op: c.op, Err: err}

@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"github.com/memkernel/memkernel/driver"
+	"github.com/memkernel/memkernel/driver/baseline"
 	"github.com/memkernel/memkernel/internal/store"
 	"github.com/memkernel/memkernel/kernel/mem"
 )
@@ -36,7 +37,7 @@ type planResult struct {
 
 // plan runs one driver on one view and returns what of its plan can be served. A failure of
 // the driver is a *planError.
-func (s *search) plan(ctx context.Context, name string, view *store.View) ([]driver.Ranked, error) {
+func (s *search) plan(ctx context.Context, name string, view *store.View) ([]pick, error) {
 	d, ok := s.k.drivers.Get(name)
 	if !ok {
 		err := &planError{reason: "unregistered"}
@@ -64,12 +65,11 @@ func (s *search) logFailure(ctx context.Context, name string, err error) {
 	}
 }
 
-// ask calls the driver on a goroutine of its own, so that one that blocks is left behind. Its
-// view is closed before ask returns, whatever the driver still holds.
+// ask calls the driver, so that one that blocks is left behind. Its view is closed before ask returns, whatever the driver still holds.
 func (s *search) ask(ctx context.Context, name string, d driver.Driver, view *store.View) (planResult, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.k.limits.DriverTimeout)
 	defer cancel()
-	r, err := aside(ctx, s.k.stuck, "driver "+name, func() planResult { return s.call(ctx, d, view) })
+	r, err := s.callApart(ctx, name, d, view)
 	view.Close()
 	var failed *planError
 	switch {
@@ -88,6 +88,15 @@ func (s *search) ask(ctx context.Context, name string, d driver.Driver, view *st
 	}
 }
 
+// callApart calls a driver of a host's on a goroutine of its own. The baseline waits for
+// nothing that does not listen to its context, and is spared the way there and back.
+func (s *search) callApart(ctx context.Context, name string, d driver.Driver, view *store.View) (planResult, error) {
+	if d == baseline.New() {
+		return s.call(ctx, d, view), nil
+	}
+	return aside(ctx, s.k.stuck, "driver "+name, func() planResult { return s.call(ctx, d, view) })
+}
+
 func (s *search) call(ctx context.Context, d driver.Driver, view *store.View) (r planResult) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -99,22 +108,31 @@ func (s *search) call(ctx context.Context, d driver.Driver, view *store.View) (r
 	return planResult{plan: plan, err: err}
 }
 
+// pick is what a driver ranked, with the size that the view showed.
+type pick struct {
+	driver.Ranked
+	tokens int
+}
+
 // sift keeps what of a plan can be served: refs that the view showed, each once, with a
 // finite score, best first with the ref as the tie-break, at most k.
-func sift(items []driver.Ranked, view *store.View, k int) (kept []driver.Ranked, violations int) {
+func sift(items []driver.Ranked, view *store.View, k int) (kept []pick, violations int) {
 	seen := make(map[mem.ID]bool, min(len(items), maxPlanItems))
 	for _, it := range items[:min(len(items), maxPlanItems)] {
 		score := float64(it.Score)
 		switch {
 		case math.IsNaN(score) || math.IsInf(score, 0) || seen[it.Ref]:
-		case !view.Served(it.Ref):
-			violations++
 		default:
-			kept = append(kept, it)
+			tokens, ok := view.Served(it.Ref)
+			if !ok {
+				violations++
+				break
+			}
+			kept = append(kept, pick{it, tokens})
 		}
 		seen[it.Ref] = true
 	}
-	slices.SortStableFunc(kept, func(a, b driver.Ranked) int {
+	slices.SortStableFunc(kept, func(a, b pick) int {
 		return cmp.Or(cmp.Compare(b.Score, a.Score), bytes.Compare(a.Ref[:], b.Ref[:]))
 	})
 	return kept[:min(len(kept), k)], violations

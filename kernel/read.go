@@ -29,9 +29,17 @@ type ReadReply struct{ Memory Memory }
 func (k *Kernel) Read(ctx context.Context, who Identity, req ReadRequest) (*ReadReply, error) {
 	var found store.Found
 	c := call{
-		op: acl.OpRead, who: who, memory: req.ID,
+		op: acl.OpRead, who: who, memory: req.ID, rereads: true,
 		validate: func() error { return mem.CheckTime("AsOf", req.AsOf) },
 		steps:    k.store.Find(who.Scope(), req.ID, req.AsOf, &found),
+	}
+	if req.AsOf.IsZero() {
+		c.eager = func(ctx context.Context, cur *current, _ *mem.EffectivePolicy) error {
+			err := k.store.ReadRecorded(ctx, who, req.ID, &cur.event, &found)
+			cur.answered = found.Memory != nil
+			cur.recorded = cur.answered && err == nil
+			return err
+		}
 	}
 	return guard(ctx, k, &c, func(_ context.Context, cur *current) (*ReadReply, error) {
 		if found.Memory == nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/memkernel/memkernel/driver/baseline"
 	"github.com/memkernel/memkernel/internal/store"
 	"github.com/memkernel/memkernel/kernel/mem"
-	"github.com/memkernel/memkernel/queries"
+	"github.com/memkernel/memkernel/writepath"
 )
 
 // SearchRequest is a question to the memories that the caller sees.
@@ -144,6 +144,8 @@ type search struct {
 	ahead *store.Prefetch
 	// violations counts proposals of rows that the driver had not been shown.
 	violations int
+	// reply is the answer of an eager search.
+	reply *SearchReply
 }
 
 // Search ranks the memories that the caller sees and returns the best. The ranking is a
@@ -158,7 +160,7 @@ type search struct {
 func (k *Kernel) Search(ctx context.Context, who Identity, req SearchRequest) (*SearchReply, error) {
 	s := &search{k: k, who: who, req: &req}
 	defer s.close()
-	c := call{op: acl.OpSearch, who: who, sensitive: req.Sensitive, prepare: s.prepare}
+	c := call{op: acl.OpSearch, who: who, sensitive: req.Sensitive, prepare: s.prepare, eager: s.eager, rereads: true}
 	c.validate = func() error {
 		if err := req.validate(&k.limits); err != nil {
 			return err
@@ -178,9 +180,37 @@ func (s *search) setQuery() {
 }
 
 // prepare makes the view and returns the reads that can travel with the gate.
-func (s *search) prepare(ctx context.Context) ([]queries.Step, error) {
-	s.view = s.newView(ctx)
-	return s.steps(ctx), nil
+func (s *search) prepare(ctx context.Context) (store.Ahead, error) {
+	s.close()
+	s.view, s.ahead, s.violations = s.newView(ctx), nil, 0
+	return s.reads(ctx), nil
+}
+
+// eager searches without waiting for the gate, which is asked when the answer is recorded. It
+// is for the driver that knows nothing but what it is shown and tells nobody.
+func (s *search) eager(ctx context.Context, cur *current, policy *mem.EffectivePolicy) error {
+	name, err := s.choose(policy)
+	d, ok := s.k.drivers.Get(baseline.Name)
+	if err != nil || name != baseline.Name || !ok || d != baseline.New() || !s.k.model.InProcess || len(s.query.Text) > maxEagerQuery {
+		return nil //nolint:nilerr // refused by the gate's policy, which may be another
+	}
+	ahead, err := s.prepare(ctx)
+	if err != nil {
+		return err
+	}
+	if err := s.k.store.Fetch(ctx, ahead); err != nil {
+		return err
+	}
+	ranked, reply, err := s.ranked(ctx, name)
+	if err != nil {
+		return err
+	}
+	done, err := s.serveRecorded(ctx, cur, ranked, reply)
+	if err == nil && !done {
+		return writepath.ErrStale
+	}
+	s.reply, cur.answered = reply, done
+	return err
 }
 
 func (s *search) close() {
@@ -199,30 +229,30 @@ func (s *search) filter() store.Filter {
 	}
 }
 
-// steps returns the reads that can travel with the gate: whatever the driver will ask for
+// reads returns the reads that can travel with the gate: whatever the driver will ask for
 // anyway. A remote embedding model is not asked before the gate has opened.
-func (s *search) steps(ctx context.Context) []queries.Step {
+func (s *search) reads(ctx context.Context) store.Ahead {
 	// A long query takes long to analyse, which a caller must be admitted for first.
 	if len(s.query.Text) > maxEagerQuery {
-		return nil
+		return store.Ahead{}
 	}
 	// Nor is a driver of the host's asked, or shown the query, before policy has had its say.
 	if s.req.Driver != "" && s.req.Driver != baseline.Name {
-		return nil
+		return store.Ahead{}
 	}
 	d, ok := s.k.drivers.Get(baseline.Name)
 	fetcher, can := d.(driver.Prefetcher)
 	if !ok || !can {
-		return nil
+		return store.Ahead{}
 	}
 	return s.prefetch(ctx, fetcher)
 }
 
-func (s *search) prefetch(ctx context.Context, fetcher driver.Prefetcher) (steps []queries.Step) {
+func (s *search) prefetch(ctx context.Context, fetcher driver.Prefetcher) (ahead store.Ahead) {
 	defer func() {
 		if r := recover(); r != nil {
 			s.k.logPanic(ctx, "driver", r)
-			steps, s.ahead = nil, nil
+			ahead, s.ahead = store.Ahead{}, nil
 		}
 	}()
 	want := fetcher.Prefetch(s.query)
@@ -232,25 +262,25 @@ func (s *search) prefetch(ctx context.Context, fetcher driver.Prefetcher) (steps
 		embedding, err = s.k.embed(ctx, s.query.Text)
 		s.view.KeepEmbedding(s.query.Text, embedding, err)
 	}
-	s.ahead = s.view.Prefetch(s.query.Text, embedding, want)
-	return s.ahead.Steps()
+	s.ahead, ahead = s.view.Prefetch(s.query.Text, embedding, want)
+	return ahead
 }
 
 // run is the body behind the gate.
 func (s *search) run(ctx context.Context, cur *current) (*SearchReply, error) {
-	if s.ahead != nil {
-		if err := s.ahead.Keep(); err != nil {
-			return nil, err
-		}
+	if cur.answered {
+		return s.reply, nil
 	}
 	name, err := s.choose(&cur.policy)
 	if err != nil {
 		return nil, err
 	}
-	reply := &SearchReply{}
-	ranked, err := s.rank(ctx, name, reply)
+	ranked, reply, err := s.ranked(ctx, name)
 	if err != nil {
 		return nil, err
+	}
+	if done, err := s.serveRecorded(ctx, cur, ranked, reply); done || err != nil {
+		return reply, err
 	}
 	if err := s.fill(ctx, ranked, reply); err != nil {
 		return nil, err
@@ -258,9 +288,61 @@ func (s *search) run(ctx context.Context, cur *current) (*SearchReply, error) {
 	for i := range reply.Items {
 		cur.served = append(cur.served, reply.Items[i].Memory.ID)
 	}
-	reply.Violations = s.violations
 	describeSearch(cur, reply)
 	return reply, nil
+}
+
+// ranked lets the named driver rank what was fetched ahead and what else it asks for.
+func (s *search) ranked(ctx context.Context, name string) ([]pick, *SearchReply, error) {
+	if s.ahead != nil {
+		if err := s.ahead.Keep(); err != nil {
+			return nil, nil, err
+		}
+	}
+	reply := &SearchReply{}
+	picks, err := s.rank(ctx, name, reply)
+	reply.Violations = s.violations
+	return picks, reply, err
+}
+
+// serveRecorded re-reads the ranked rows together with the commit of the audit row that says
+// that all of them are served. If one of them has ended meanwhile, nothing is recorded, and the rows are read again to see what is left.
+func (s *search) serveRecorded(ctx context.Context, cur *current, ranked []pick, reply *SearchReply) (done bool, err error) {
+	want := *reply
+	ids := make([]mem.ID, 0, len(ranked))
+	for _, r := range ranked {
+		if s.fits(&want, r.tokens) {
+			want.Items = append(want.Items, SearchItem{Score: r.Score})
+			ids = append(ids, r.Ref)
+		}
+	}
+	if len(ids) == 0 || s.k.store.InTx() {
+		return false, nil
+	}
+	before := cur.detail
+	describeSearch(cur, &want)
+	event, filter := cur.finish(), s.filter()
+	found, recorded, err := s.k.store.ServeRecorded(ctx, s.who, &filter, ids, &event)
+	if err != nil || !recorded {
+		cur.detail = before
+		return false, err
+	}
+	for i, id := range ids {
+		want.Items[i].Memory = found[id]
+	}
+	cur.recorded = true
+	*reply = want
+	return true, nil
+}
+
+// fits reports whether a row of so many tokens goes into the reply, and counts it there.
+func (s *search) fits(reply *SearchReply, tokens int) bool {
+	if len(reply.Items) > 0 && s.query.TokenBudget > 0 && reply.Tokens+tokens > s.query.TokenBudget {
+		reply.OverBudget++
+		return false
+	}
+	reply.Tokens += tokens
+	return true
 }
 
 // choose returns the driver to run: the one asked for, the policy's, or the default.
@@ -278,7 +360,7 @@ func (s *search) choose(policy *mem.EffectivePolicy) (string, error) {
 }
 
 // rank asks the named driver and, should it fail, the baseline.
-func (s *search) rank(ctx context.Context, name string, reply *SearchReply) ([]driver.Ranked, error) {
+func (s *search) rank(ctx context.Context, name string, reply *SearchReply) ([]pick, error) {
 	view := s.view
 	for {
 		ranked, err := s.plan(ctx, name, view)
@@ -334,7 +416,7 @@ func (s *search) describeArms(name string, report store.ArmReport, reply *Search
 }
 
 // fill re-reads the ranked rows and serves those that still are what the view showed.
-func (s *search) fill(ctx context.Context, ranked []driver.Ranked, reply *SearchReply) error {
+func (s *search) fill(ctx context.Context, ranked []pick, reply *SearchReply) error {
 	ids := make([]mem.ID, len(ranked))
 	for i, r := range ranked {
 		ids[i] = r.Ref
@@ -346,14 +428,9 @@ func (s *search) fill(ctx context.Context, ranked []driver.Ranked, reply *Search
 	}
 	for _, r := range ranked {
 		m, ok := found[r.Ref]
-		if !ok {
+		if !ok || !s.fits(reply, m.Tokens) {
 			continue
 		}
-		if len(reply.Items) > 0 && s.query.TokenBudget > 0 && reply.Tokens+m.Tokens > s.query.TokenBudget {
-			reply.OverBudget++
-			continue
-		}
-		reply.Tokens += m.Tokens
 		reply.Items = append(reply.Items, SearchItem{Memory: m, Score: r.Score})
 	}
 	return nil

@@ -13,7 +13,6 @@ import (
 	"github.com/memkernel/memkernel/audit"
 	"github.com/memkernel/memkernel/internal/store"
 	"github.com/memkernel/memkernel/kernel/mem"
-	"github.com/memkernel/memkernel/queries"
 	"github.com/memkernel/memkernel/writepath"
 )
 
@@ -97,21 +96,37 @@ func (k *Kernel) Write(ctx context.Context, who Identity, req WriteRequest) (*Wr
 	w := &store.Write{Who: who, Draft: &draft, IdempotencyKey: req.IdempotencyKey}
 	k.store.Bind(w)
 	var state writepath.State
-	c.prepare = func(context.Context) ([]queries.Step, error) {
-		draft.Prepare()
-		w.Digest = req.digest()
-		return w.Probe(&state), nil
-	}
-	return guard(ctx, k, &c, func(ctx context.Context, cur *current) (*WriteReply, error) {
-		if err := writeAllowed(&cur.policy, &draft); err != nil {
-			return nil, err
-		}
+	reply := &WriteReply{}
+	begin := func(cur *current) {
 		w.Now, w.Memory = cur.now, newID(cur.now)
 		if w.Capture.IsZero() {
 			w.Capture = newID(cur.now)
 		}
-		reply := &WriteReply{}
+		*reply = WriteReply{}
 		w.Outcome = func(dec writepath.Decision) ([]byte, audit.Event) { return writeOutcome(cur, w, dec, reply) }
+	}
+	c.prepare = func(context.Context) (store.Ahead, error) {
+		draft.Prepare()
+		w.Digest = req.digest()
+		return store.Ahead{Steps: w.Probe(&state)}, nil
+	}
+	c.eager = func(ctx context.Context, cur *current, policy *mem.EffectivePolicy) error {
+		if !k.model.InProcess || !w.Eager() || writeAllowed(policy, &draft) != nil {
+			return nil //nolint:nilerr // refused by the gate's policy, which may be another
+		}
+		draft.Prepare()
+		w.Digest = req.digest()
+		begin(cur)
+		return k.writeEagerly(ctx, cur, w)
+	}
+	return guard(ctx, k, &c, func(ctx context.Context, cur *current) (*WriteReply, error) {
+		if cur.answered {
+			return reply, nil
+		}
+		if err := writeAllowed(&cur.policy, &draft); err != nil {
+			return nil, err
+		}
+		begin(cur)
 		for {
 			if err := k.prepareWrite(ctx, w, &state, reply); err != nil {
 				return nil, tellTarget(cur, err, state.TargetHidden)
@@ -122,6 +137,19 @@ func (k *Kernel) Write(ctx context.Context, who Identity, req WriteRequest) (*Wr
 			}
 		}
 	})
+}
+
+// writeEagerly stores the draft on the assumption that nothing stands against it. A model
+// that fails is left to the long way, which can do without.
+func (k *Kernel) writeEagerly(ctx context.Context, cur *current, w *store.Write) error {
+	embedding, err := k.embed(ctx, w.Draft.Text)
+	if err != nil {
+		return nil //nolint:nilerr // asked again, and told then
+	}
+	w.Draft.Embedding, w.Draft.Embedded = embedding, true
+	err = w.ApplyEagerly(ctx)
+	cur.answered, cur.recorded = true, err == nil
+	return err
 }
 
 func writeAllowed(p *mem.EffectivePolicy, d *writepath.Draft) error {
@@ -145,6 +173,9 @@ func (k *Kernel) prepareWrite(ctx context.Context, w *store.Write, state *writep
 		return err
 	}
 	if dec.Action == writepath.Replay || dec.Action == writepath.Duplicate {
+		return nil
+	}
+	if w.Draft.Embedded {
 		return nil
 	}
 	if !k.model.InProcess {

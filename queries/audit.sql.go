@@ -14,33 +14,31 @@ import (
 
 const accessBumpMany = `-- name: AccessBumpMany :exec
 INSERT INTO memkernel.memory_access AS a (tenant, reader, memory_id, hits, last_at)
-SELECT r.tenant, r.reader, r.memory_id::uuid, r.hits, r.last_at
+SELECT r.tenant, l.namespace, r.memory_id::uuid, count(*), max(l.ts)
 FROM (
-    SELECT unnest($1::text[]) AS tenant, unnest($2::text[]) AS reader, unnest($3::text[]) AS memory_id,
-        unnest($4::bigint[]) AS hits, unnest($5::timestamptz[]) AS last_at
+    SELECT unnest((SELECT $1::text[])::text[]) AS tenant, unnest((SELECT $2::text[])::text[]) AS call_id,
+        unnest((SELECT $3::text[])::text[]) AS memory_id
 ) AS r
+CROSS JOIN LATERAL (
+    SELECT a.namespace, a.ts FROM memkernel.audit_log AS a WHERE a.tenant = r.tenant AND a.call_id = r.call_id::uuid LIMIT 1
+) AS l
+GROUP BY r.tenant, l.namespace, r.memory_id::uuid
+ORDER BY r.tenant, l.namespace, r.memory_id::uuid
 ON CONFLICT (tenant, reader, memory_id) DO UPDATE
 SET hits = a.hits + excluded.hits, last_at = greatest(a.last_at, excluded.last_at)
 `
 
 type AccessBumpManyParams struct {
 	Tenants   []string
-	Readers   []string
+	CallIds   []string
 	MemoryIds []string
-	Hits      []int64
-	Times     []time.Time
 }
 
-// AccessBumpMany counts served rows for a reading namespace. The rows come sorted by reader
-// and id: a common order keeps concurrent bumps from deadlocking.
+// AccessBumpMany counts served rows for their reading namespaces, of calls that the transaction
+// has on record. A common order keeps concurrent bumps from deadlocking.
+// @sqlc-vet-disable namespace-predicate
 func (q *Queries) AccessBumpMany(ctx context.Context, arg AccessBumpManyParams) error {
-	_, err := q.db.Exec(ctx, accessBumpMany,
-		arg.Tenants,
-		arg.Readers,
-		arg.MemoryIds,
-		arg.Hits,
-		arg.Times,
-	)
+	_, err := q.db.Exec(ctx, accessBumpMany, arg.Tenants, arg.CallIds, arg.MemoryIds)
 	return err
 }
 

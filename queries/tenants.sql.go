@@ -96,10 +96,11 @@ func (q *Queries) NamespaceID(ctx context.Context, arg NamespaceIDParams) (Names
 	return i, err
 }
 
-const namespaceStats = `-- name: NamespaceStats :one
-SELECT coalesce(sum(n.live_rows), 0)::bigint AS live_rows, coalesce(sum(n.live_length), 0)::bigint AS live_length
+const namespaceStats = `-- name: NamespaceStats :many
+SELECT n.path, n.live_rows, n.live_length
 FROM memkernel.namespaces AS n
 WHERE n.tenant = $1 AND n.path = ANY((SELECT $2::text[])::text[])
+LIMIT 10000
 `
 
 type NamespaceStatsParams struct {
@@ -108,16 +109,31 @@ type NamespaceStatsParams struct {
 }
 
 type NamespaceStatsRow struct {
+	Path       string
 	LiveRows   int64
 	LiveLength int64
 }
 
-// NamespaceStats sums the counters of the visible namespaces for BM25.
-func (q *Queries) NamespaceStats(ctx context.Context, arg NamespaceStatsParams) (NamespaceStatsRow, error) {
-	row := q.db.QueryRow(ctx, namespaceStats, arg.Tenant, arg.Namespaces)
-	var i NamespaceStatsRow
-	err := row.Scan(&i.LiveRows, &i.LiveLength)
-	return i, err
+// NamespaceStats returns the counters of the visible namespaces, for BM25 and for sharing out
+// the vector arm.
+func (q *Queries) NamespaceStats(ctx context.Context, arg NamespaceStatsParams) ([]NamespaceStatsRow, error) {
+	rows, err := q.db.Query(ctx, namespaceStats, arg.Tenant, arg.Namespaces)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []NamespaceStatsRow{}
+	for rows.Next() {
+		var i NamespaceStatsRow
+		if err := rows.Scan(&i.Path, &i.LiveRows, &i.LiveLength); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const tenantInsert = `-- name: TenantInsert :execrows

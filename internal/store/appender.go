@@ -1,7 +1,6 @@
 package store
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,7 +11,6 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/memkernel/memkernel/acl"
 	"github.com/memkernel/memkernel/audit"
 	"github.com/memkernel/memkernel/kernel/mem"
 	"github.com/memkernel/memkernel/queries"
@@ -35,6 +33,7 @@ const appendsInFlight = 2
 type appender struct {
 	pool *pgxpool.Pool
 	opts AppendOptions
+	most int // commits in flight
 
 	mu       sync.Mutex
 	waiting  []*appendRequest
@@ -42,8 +41,14 @@ type appender struct {
 }
 
 type appendRequest struct {
-	event  audit.Event
-	access []access
+	event audit.Event
+	// served are the memories that count as accessed by the event's namespace, once its row
+	// is there.
+	served []mem.ID
+	// answer, if any, takes the place of event: its step reads what the call asks for, adds the
+	// row itself and, if it is to, counts what it serves. Nobody else touches what it keeps
+	// before append returns.
+	answer func(counts bool) queries.Step
 	// done is closed when err is final; lead tells the waiter to commit the next group.
 	done chan struct{}
 	lead chan struct{}
@@ -54,28 +59,36 @@ type appendRequest struct {
 	recorded bool
 }
 
-// access is one served memory.
-type access struct {
-	tenant, reader string
-	id             mem.ID
-	hits           int64
-	at             time.Time
+// mostInFlight is appendsInFlight, unless rows are to be committed each on its own: then
+// gathering them would be for nothing, and half of the pool's connections is for them.
+func mostInFlight(pool *pgxpool.Pool, opts AppendOptions) int {
+	if opts.MaxGroup <= 1 {
+		return max(appendsInFlight, int(pool.Stat().MaxConns())/2)
+	}
+	return appendsInFlight
 }
 
 func newAppender(pool *pgxpool.Pool, opts AppendOptions) *appender {
-	return &appender{pool: pool, opts: opts}
+	return &appender{pool: pool, opts: opts, most: mostInFlight(pool, opts)}
 }
 
 // append returns once the row is durable, or with mem.ErrUnavailable if it is not within the
 // timeout, the wait for others included. It does not listen to the caller's cancellation: what
-// was done is recorded even if nobody waits for the answer.
-func (a *appender) append(ctx context.Context, req *appendRequest) (recorded bool, err error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), a.opts.Timeout)
+// was done is recorded even if nobody waits for the answer. An answer is not done yet: without
+// company it ends with the caller's context.
+func (a *appender) append(caller context.Context, req *appendRequest) (recorded bool, err error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(caller), a.opts.Timeout)
 	defer cancel()
+	alone := ctx
+	if req.answer != nil {
+		var cancel context.CancelFunc
+		alone, cancel = context.WithTimeout(caller, a.opts.Timeout)
+		defer cancel()
+	}
 	req.done, req.lead = make(chan struct{}), make(chan struct{}, 1)
 	a.mu.Lock()
 	a.waiting = append(a.waiting, req)
-	if a.inFlight < appendsInFlight {
+	if a.inFlight < a.most {
 		a.inFlight++
 		req.leading = true
 		req.lead <- struct{}{}
@@ -84,7 +97,7 @@ func (a *appender) append(ctx context.Context, req *appendRequest) (recorded boo
 	for {
 		select {
 		case <-req.lead:
-			a.commitGroup(ctx, req)
+			a.commitGroup(ctx, alone, req)
 			continue // its own row may have to wait for another group
 		case <-req.done:
 			a.giveBack(req)
@@ -134,14 +147,17 @@ func (a *appender) passLead() {
 }
 
 // commitGroup commits the waiting rows, the leader's own among them unless another group has
-// it already, and passes the lead on.
-func (a *appender) commitGroup(ctx context.Context, leader *appendRequest) {
+// it already, and passes the lead on. Without others it listens to alone instead of ctx.
+func (a *appender) commitGroup(ctx, alone context.Context, leader *appendRequest) {
 	a.mu.Lock()
 	n := min(len(a.waiting), max(a.opts.MaxGroup, 1))
 	group := slices.Clone(a.waiting[:n])
 	a.waiting = slices.Delete(a.waiting, 0, n)
 	a.mu.Unlock()
 
+	if n == 1 && group[0] == leader {
+		ctx = alone
+	}
 	if n > 0 {
 		a.commitAll(ctx, group)
 	}
@@ -175,18 +191,31 @@ func (a *appender) commit(ctx context.Context, group []*appendRequest) (err erro
 			err = fmt.Errorf("%w: audit append panicked: %T", mem.ErrInternal, r)
 		}
 	}()
-	var served []access
-	for _, r := range group {
-		served = append(served, r.access...)
+	if len(group) == 1 && group[0].answer != nil {
+		return mapErr(queries.Pipeline(ctx, a.pool, group[0].answer(len(group[0].served) > 0)))
 	}
 	var steps []queries.Step
-	if len(group) == 1 {
-		steps = append(steps, appendOne(group[0]))
-	} else {
-		steps = append(steps, appendGroup(group))
+	var events []*appendRequest
+	for _, r := range group {
+		if r.answer != nil {
+			steps = append(steps, r.answer(false))
+		} else {
+			events = append(events, r)
+		}
 	}
-	if len(served) > 0 {
-		steps = append(steps, bumpAll(served))
+	switch len(events) {
+	case 0:
+	case 1:
+		steps = append(steps, appendOne(events[0]))
+	default:
+		steps = append(steps, appendGroup(events))
+	}
+	var bumps queries.AccessBumpManyParams
+	for _, r := range group {
+		addBumps(&bumps, &r.event, r.served)
+	}
+	if len(bumps.CallIds) > 0 {
+		steps = append(steps, bump(bumps))
 	}
 	return mapErr(queries.Pipeline(ctx, a.pool, steps...))
 }
@@ -198,43 +227,20 @@ func (a *appender) commit(ctx context.Context, group []*appendRequest) (err erro
 //
 // recorded reports that the call has a row already: a transaction of it whose outcome was
 // not known has in fact been committed.
-func (s *Store) Append(ctx context.Context, event *audit.Event, reader acl.Identity, served []mem.ID) (recorded bool, err error) {
-	return s.appender.append(ctx, &appendRequest{event: *event, access: accesses(reader, served, event.Time)})
+func (s *Store) Append(ctx context.Context, event *audit.Event, served []mem.ID) (recorded bool, err error) {
+	return s.appender.append(ctx, &appendRequest{event: *event, served: served})
 }
 
-func accesses(reader acl.Identity, served []mem.ID, at time.Time) []access {
-	out := make([]access, len(served))
-	for i, id := range served {
-		out[i] = access{tenant: reader.Tenant(), reader: reader.Namespace().String(), id: id, hits: 1, at: at}
+// addBumps adds what one call served.
+func addBumps(p *queries.AccessBumpManyParams, event *audit.Event, served []mem.ID) {
+	for _, id := range served {
+		p.Tenants = append(p.Tenants, event.Tenant)
+		p.CallIds = append(p.CallIds, event.Call.String())
+		p.MemoryIds = append(p.MemoryIds, id.String())
 	}
-	return out
 }
 
-func bump(reader acl.Identity, served []mem.ID, at time.Time) queries.Step {
-	return bumpAll(accesses(reader, served, at))
-}
-
-// bumpAll sorts and merges: a common order keeps concurrent bumps from deadlocking, and one
-// statement cannot touch a row twice.
-func bumpAll(served []access) queries.Step {
-	slices.SortFunc(served, func(a, b access) int {
-		return cmp.Or(cmp.Compare(a.tenant, b.tenant), cmp.Compare(a.reader, b.reader), slices.Compare(a.id[:], b.id[:]))
-	})
-	var p queries.AccessBumpManyParams
-	for i, s := range served {
-		if n := len(p.Hits); i > 0 && s.tenant == served[i-1].tenant && s.reader == served[i-1].reader && s.id == served[i-1].id {
-			p.Hits[n-1] += s.hits
-			if s.at.After(p.Times[n-1]) {
-				p.Times[n-1] = s.at
-			}
-			continue
-		}
-		p.Tenants = append(p.Tenants, s.tenant)
-		p.Readers = append(p.Readers, s.reader)
-		p.MemoryIds = append(p.MemoryIds, s.id.String())
-		p.Hits = append(p.Hits, s.hits)
-		p.Times = append(p.Times, s.at)
-	}
+func bump(p queries.AccessBumpManyParams) queries.Step {
 	return func(ctx context.Context, q *queries.Queries) error {
 		return q.AccessBumpMany(ctx, p)
 	}

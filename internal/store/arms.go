@@ -1,9 +1,12 @@
 package store
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"encoding/binary"
 	"math"
+	"slices"
 
 	"github.com/memkernel/memkernel/driver"
 	"github.com/memkernel/memkernel/internal/lexical"
@@ -39,10 +42,12 @@ func (s *Store) lexicalArm(cfg *ViewConfig, text string) *lexicalFetch {
 	if cfg.Filter.IsZero() {
 		f.steps = []queries.Step{
 			func(ctx context.Context, q *queries.Queries) error {
-				r, err := q.NamespaceStats(ctx, queries.NamespaceStatsParams{Tenant: tenant, Namespaces: visible})
-				if err == nil {
-					f.stats = lexical.Stats{Docs: r.LiveRows, TotalLength: r.LiveLength}
+				rows, err := q.NamespaceStats(ctx, queries.NamespaceStatsParams{Tenant: tenant, Namespaces: visible})
+				for _, r := range rows {
+					f.stats.Docs += r.LiveRows
+					f.stats.TotalLength += r.LiveLength
 				}
+				s.known.keepRows(rows)
 				return err
 			},
 			func(ctx context.Context, q *queries.Queries) error {
@@ -111,14 +116,22 @@ func (v *view) keepLexical(text string, f *lexicalFetch) error {
 	return nil
 }
 
-// vectorFetch is a vector query under way.
+// vectorFetch is a vector query under way. It may be shared out over several steps, each over
+// some of the namespaces.
 type vectorFetch struct {
-	step  queries.Step
-	rows  []driver.Candidate
+	steps []queries.Step
+	parts []*[]nearest
 	limit int
 }
 
-func (s *Store) vectorArm(cfg *ViewConfig, model int32, embedding []float32, limit int) *vectorFetch {
+type nearest struct {
+	row      driver.Candidate
+	distance float64
+}
+
+// vectorArm returns the vector query over the visible namespaces, in one step for each group of
+// them. With conditions on rows, or vectors that no index holds, there is one step.
+func (s *Store) vectorArm(cfg *ViewConfig, model int32, embedding []float32, limit int, groups ...[]string) *vectorFetch {
 	f := &vectorFetch{limit: limit}
 	tenant, visible, rows := cfg.Scope.Tenant(), cfg.Scope.Namespaces(), int32(limit) //nolint:gosec // capped
 	switch {
@@ -128,24 +141,58 @@ func (s *Store) vectorArm(cfg *ViewConfig, model int32, embedding []float32, lim
 			AsOf: optionalTime(cfg.Filter.AsOf), Ended: cfg.Filter.Ended, Kinds: kindStrings(cfg.Filter.Kinds),
 			EventFrom: optionalTime(cfg.Filter.From), EventTo: optionalTime(cfg.Filter.To),
 		}
-		f.step = func(ctx context.Context, q *queries.Queries) error {
+		f.steps = []queries.Step{f.step(func(ctx context.Context, q *queries.Queries) ([]nearest, error) {
 			found, err := q.VectorNearestFiltered(ctx, p)
-			return keepNearest(f, found, err)
-		}
+			return toNearest(found), err
+		})}
 	case len(embedding) > maxCoveredDim:
 		p := queries.VectorNearestWideParams{Tenant: tenant, Namespaces: visible, Model: model, Embedding: embedding, MaxRows: rows}
-		f.step = func(ctx context.Context, q *queries.Queries) error {
+		f.steps = []queries.Step{f.step(func(ctx context.Context, q *queries.Queries) ([]nearest, error) {
 			found, err := q.VectorNearestWide(ctx, p)
-			return keepNearest(f, found, err)
-		}
+			return toNearest(found), err
+		})}
 	default:
-		p := queries.VectorNearestParams{Tenant: tenant, Namespaces: visible, Model: model, Embedding: embedding, MaxRows: rows}
-		f.step = func(ctx context.Context, q *queries.Queries) error {
-			found, err := q.VectorNearest(ctx, p)
-			return keepNearest(f, found, err)
+		if len(groups) == 0 {
+			groups = [][]string{visible}
+		}
+		for _, group := range groups {
+			p := queries.VectorNearestParams{Tenant: tenant, Namespaces: group, Model: model, Embedding: embedding, MaxRows: rows}
+			f.steps = append(f.steps, f.step(func(ctx context.Context, q *queries.Queries) ([]nearest, error) {
+				found, err := q.VectorNearest(ctx, p)
+				return toNearest(found), err
+			}))
 		}
 	}
 	return f
+}
+
+// step keeps what a query found in a slot of its own: steps may run at the same time.
+func (f *vectorFetch) step(query func(context.Context, *queries.Queries) ([]nearest, error)) queries.Step {
+	part := new([]nearest)
+	f.parts = append(f.parts, part)
+	return func(ctx context.Context, q *queries.Queries) error {
+		found, err := query(ctx, q)
+		if err == nil {
+			*part = found
+		}
+		return err
+	}
+}
+
+// rows merges what the steps found as one query would have returned it.
+func (f *vectorFetch) rows() []driver.Candidate {
+	var found []nearest
+	for _, part := range f.parts {
+		found = append(found, *part...)
+	}
+	slices.SortStableFunc(found, func(a, b nearest) int {
+		return cmp.Or(cmp.Compare(a.distance, b.distance), bytes.Compare(a.row.Ref[:], b.row.Ref[:]))
+	})
+	out := make([]driver.Candidate, min(len(found), f.limit))
+	for i := range out {
+		out[i] = found[i].row
+	}
+	return out
 }
 
 // nearestRow is what the vector queries return.
@@ -153,28 +200,25 @@ type nearestRow interface {
 	queries.VectorNearestRow | queries.VectorNearestWideRow | queries.VectorNearestFilteredRow
 }
 
-// keepNearest converts pgvector's negative inner product, which of unit vectors is the
-// negative cosine.
-func keepNearest[R nearestRow](f *vectorFetch, found []R, err error) error {
-	if err != nil {
-		return err
-	}
-	f.rows = make([]driver.Candidate, len(found))
+// toNearest converts pgvector's negative inner product, which of unit vectors is the negative
+// cosine.
+func toNearest[R nearestRow](found []R) []nearest {
+	out := make([]nearest, len(found))
 	for i, r := range found {
 		n := queries.VectorNearestRow(r)
-		f.rows[i] = driver.Candidate{
+		out[i] = nearest{distance: n.Distance, row: driver.Candidate{
 			Ref: mem.ID(n.ID), Tokens: int(n.Tokens), Cosine: mem.Cosine(min(1, max(-1, -n.Distance))),
-		}
+		}}
 	}
-	return nil
+	return out
 }
 
 func (v *view) keepVectors(embedding []float32, f *vectorFetch) vectorMemo {
-	memo := vectorMemo{rows: f.rows, limit: f.limit}
+	memo := vectorMemo{rows: f.rows(), limit: f.limit}
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.vectors[vectorKey(embedding)] = memo
-	v.report.VectorRows += len(f.rows)
+	v.report.VectorRows += len(memo.rows)
 	return memo
 }
 
@@ -212,33 +256,28 @@ type Prefetch struct {
 	vec     []float32
 }
 
-// Prefetch prepares the arms that a driver is about to ask for. embedding is nil if there is
-// none yet; the vector arm is also left out while the model's id is not known.
-func (w *View) Prefetch(text string, embedding []float32, want driver.Prefetch) *Prefetch {
+// Prefetch prepares the arms that a driver is about to ask for, and returns the reads that
+// fetch them. embedding is nil if there is none yet; the vector arm is also left out while the
+// model's id is not known. A vector arm that takes long is shared out, so that it and the
+// words take as long as each other.
+func (w *View) Prefetch(text string, embedding []float32, want driver.Prefetch) (*Prefetch, Ahead) {
 	p := &Prefetch{view: w.v, text: text}
-	if want.Lexical > 0 {
-		p.lexical = w.v.store.lexicalArm(&w.v.cfg, text)
-	}
+	var beside, with []queries.Step
 	if model := w.v.store.models.id.Load(); want.Vector > 0 && embedding != nil && model != 0 {
 		p.vec = embedding
-		p.vector = w.v.store.vectorArm(&w.v.cfg, model, embedding, capRows(want.Vector))
+		p.vector = w.v.store.vectorArm(&w.v.cfg, model, embedding, capRows(want.Vector), w.v.store.known.share(w.v.cfg.Scope.Namespaces())...)
+		beside, with = p.vector.steps[:1], p.vector.steps[1:]
 	}
-	return p
+	return p, Ahead{Beside: beside, With: func() []queries.Step {
+		if want.Lexical <= 0 {
+			return with
+		}
+		p.lexical = w.v.store.lexicalArm(&w.v.cfg, text)
+		return append(p.lexical.steps, with...)
+	}}
 }
 
-// Steps returns the queries to run.
-func (p *Prefetch) Steps() []queries.Step {
-	var steps []queries.Step
-	if p.lexical != nil {
-		steps = append(steps, p.lexical.steps...)
-	}
-	if p.vector != nil {
-		steps = append(steps, p.vector.step)
-	}
-	return steps
-}
-
-// Keep makes what Steps fetched available to the driver.
+// Keep makes what was fetched available to the driver.
 func (p *Prefetch) Keep() error {
 	if p.lexical != nil {
 		if err := p.view.keepLexical(p.text, p.lexical); err != nil {

@@ -34,7 +34,7 @@ func (s *Store) freshGate(ctx context.Context, who acl.Identity) (*Gate, error) 
 	defer cancel()
 	free := *s
 	free.tx = nil
-	gate, err := free.Gate(ctx, who)
+	gate, err := free.Gate(ctx, who, Ahead{})
 	if errors.Is(err, context.DeadlineExceeded) {
 		return nil, fmt.Errorf("%w: no connection to check the caller on", mem.ErrUnavailable)
 	}
@@ -42,9 +42,8 @@ func (s *Store) freshGate(ctx context.Context, who acl.Identity) (*Gate, error) 
 }
 
 // Gate reads the gate of a caller, together with the steps a call wants to run at the same
-// time. An error of a step is reported by the step's own means: only the gate's is returned,
-// unless the round trip as a whole failed.
-func (s *Store) Gate(ctx context.Context, who acl.Identity, steps ...queries.Step) (*Gate, error) {
+// time.
+func (s *Store) Gate(ctx context.Context, who acl.Identity, ahead Ahead) (*Gate, error) {
 	var row queries.GateReadRow
 	known := true
 	gate := func(ctx context.Context, q *queries.Queries) error {
@@ -61,7 +60,8 @@ func (s *Store) Gate(ctx context.Context, who acl.Identity, steps ...queries.Ste
 		row = r
 		return nil
 	}
-	if err := s.run(ctx, append([]queries.Step{gate}, steps...)...); err != nil {
+	ahead.first = gate
+	if err := s.Fetch(ctx, ahead); err != nil {
 		return nil, err
 	}
 	if s.tx != nil && known && row.Isolation != "read committed" {
@@ -81,6 +81,9 @@ func (s *Store) Gate(ctx context.Context, who acl.Identity, steps ...queries.Ste
 			// refuse, not permit.
 			return nil, fmt.Errorf("%w: stored policy: %w", mem.ErrUnavailable, err)
 		}
+	}
+	if known && s.tx == nil {
+		s.known.keepPolicies(who.Namespace().String(), row.Policies, out.Policies)
 	}
 	return out, nil
 }

@@ -43,7 +43,7 @@ func (s *Store) Find(scope acl.Scope, id mem.ID, asOf time.Time, out *Found) []q
 }
 
 // keepFound keeps the one memory that a query brought, if it did.
-func keepFound[R queries.MemoryGetRow | queries.MemoryGetAsOfRow](out *Found, rows []R, err error) error {
+func keepFound[R queries.MemoryGetRow | queries.MemoryGetAsOfRow | queries.MemoryReadRecordedRow](out *Found, rows []R, err error) error {
 	if err == nil && len(rows) > 0 {
 		row := memoryRow(rows[0])
 		m := toMemory(&row)

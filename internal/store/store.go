@@ -5,6 +5,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -23,6 +24,7 @@ type Store struct {
 	tx       pgx.Tx
 	models   *modelCache
 	appender *appender
+	known    *known
 }
 
 // New returns a Store on a pool. It does no I/O.
@@ -31,6 +33,7 @@ func New(pool *pgxpool.Pool, embedder model.Info, opts AppendOptions) *Store {
 		pool:     pool,
 		models:   &modelCache{info: embedder},
 		appender: newAppender(pool, opts),
+		known:    newKnown(),
 	}
 }
 
@@ -58,9 +61,66 @@ func (s *Store) conn() conn {
 	return s.pool
 }
 
-// run sends the steps in one round trip. Outside a host's transaction they are atomic.
+// run sends the steps, if there are any, in one round trip. Outside a host's transaction they
+// are atomic.
 func (s *Store) run(ctx context.Context, steps ...queries.Step) error {
+	if len(steps) == 0 {
+		return nil
+	}
 	return mapErr(queries.Pipeline(ctx, s.conn(), steps...))
+}
+
+// Ahead is what is read before it is known to be needed. Steps and what With returns run in one
+// round trip, and Beside, which may take long, at the same time on a connection of its own if
+// one is free. With may take long too; nil returns nothing.
+type Ahead struct {
+	Steps, Beside []queries.Step
+	With          func() []queries.Step
+
+	first queries.Step
+}
+
+// Fetch runs the steps. It holds no connection while it waits for another.
+func (s *Store) Fetch(ctx context.Context, a Ahead) (err error) {
+	with := func() []queries.Step {
+		var steps []queries.Step
+		if a.first != nil {
+			steps = append(steps, a.first)
+		}
+		steps = append(steps, a.Steps...)
+		if a.With != nil {
+			steps = append(steps, a.With()...)
+		}
+		return steps
+	}
+	if len(a.Beside) == 0 {
+		return s.run(ctx, with()...)
+	}
+	if !s.twoFree() {
+		return s.run(ctx, append(with(), a.Beside...)...)
+	}
+	other := make(chan error, 1)
+	go func() {
+		defer func() {
+			// Nobody else would catch it on this goroutine.
+			if r := recover(); r != nil {
+				other <- fmt.Errorf("%w: panic while reading: %T", mem.ErrInternal, r)
+			}
+		}()
+		other <- s.run(ctx, a.Beside...)
+	}()
+	// Waited for on the way out of a panic too: the other goroutine writes what the caller owns.
+	defer func() { err = cmp.Or(err, <-other) }()
+	return s.run(ctx, with()...)
+}
+
+// twoFree reports whether two connections can be had at once, as far as can be told.
+func (s *Store) twoFree() bool {
+	if s.tx != nil {
+		return false
+	}
+	stat := s.pool.Stat()
+	return stat.MaxConns()-stat.AcquiredConns() >= 2
 }
 
 // atomic is run for steps that change something: inside a host's transaction a savepoint

@@ -50,7 +50,8 @@ type view struct {
 	mu     sync.Mutex
 	closed bool
 	calls  int
-	served map[mem.ID]bool
+	// served holds the tokens of what the driver was shown.
+	served map[mem.ID]int
 	report ArmReport
 	// What was fetched before the driver asked, and what it asked before.
 	lexical map[string][]lexical.Scored
@@ -92,7 +93,7 @@ func (s *Store) NewView(ctx context.Context, cfg ViewConfig) *View {
 			stop := context.AfterFunc(lifetime, cancel)
 			return ctx, func() { stop(); cancel() }
 		},
-		served:  map[mem.ID]bool{},
+		served:  map[mem.ID]int{},
 		lexical: map[string][]lexical.Scored{},
 		vectors: map[string]vectorMemo{},
 		embeds:  map[string]embedMemo{},
@@ -116,11 +117,12 @@ func (w *View) Close() {
 	}
 }
 
-// Served reports whether the view has shown the memory to its driver.
-func (w *View) Served(id mem.ID) bool {
+// Served returns the tokens of a memory, and whether the view has shown it to its driver.
+func (w *View) Served(id mem.ID) (tokens int, ok bool) {
 	w.v.mu.Lock()
 	defer w.v.mu.Unlock()
-	return w.v.served[id]
+	tokens, ok = w.v.served[id]
+	return tokens, ok
 }
 
 // Report returns what the arms did so far.
@@ -173,7 +175,7 @@ func (v *view) leave(ctx context.Context, rows []driver.Candidate, err error) ([
 		return nil, err
 	}
 	for _, c := range rows {
-		v.served[c.Ref] = true
+		v.served[c.Ref] = c.Tokens
 	}
 	return rows, nil
 }
@@ -283,7 +285,7 @@ func (v *view) nearest(ctx context.Context, embedding []float32, limit int) ([]d
 			return nil, err
 		}
 		fetch := v.store.vectorArm(&v.cfg, model, embedding, limit)
-		if err := v.store.run(ctx, fetch.step); err != nil {
+		if err := v.store.run(ctx, fetch.steps...); err != nil {
 			return nil, err
 		}
 		memo = v.keepVectors(embedding, fetch)

@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
 	"github.com/memkernel/memkernel/driver"
@@ -21,7 +22,10 @@ func TestViewOffersNothingMore(t *testing.T) {
 		require.False(t, field.IsExported() || field.Anonymous, "a driver reaches field %s", field.Name)
 	}
 	// What a driver gets is the view and nothing around it.
-	s := New(nil, model.Info{Name: "test", Dim: 1}, AppendOptions{})
+	pool, err := pgxpool.New(t.Context(), "") // connects when it is used, and it is not
+	require.NoError(t, err)
+	t.Cleanup(pool.Close)
+	s := New(pool, model.Info{Name: "test", Dim: 1}, AppendOptions{})
 	handed := s.NewView(t.Context(), ViewConfig{}).Driver()
 	require.IsType(t, &view{}, handed)
 	_, ok := handed.(interface{ Unwrap() any })

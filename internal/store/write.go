@@ -55,6 +55,7 @@ func (w *Write) Probe(st *writepath.State) []queries.Step {
 			id, err := q.NamespaceID(ctx, queries.NamespaceIDParams{Tenant: tenant, Path: ns})
 			if err == nil {
 				w.place = place(id)
+				w.keepPlace()
 			}
 			return noRows(err)
 		},
@@ -195,11 +196,13 @@ func (w *Write) steps(ctx context.Context, dec writepath.Decision) ([]queries.St
 	receipt, event := w.Outcome(dec)
 	steps := []queries.Step{w.finishCapture(receipt)}
 	if dec.Action == writepath.Duplicate {
-		steps = append(steps, w.hold(dec.Memory))
+		steps = append(steps, w.hold(dec.Memory), appendEvent(&event))
 		if !w.store.InTx() { // a host's transaction could hold the counter for long, and readers would wait for it
-			steps = append(steps, bump(w.Who, []mem.ID{dec.Memory}, w.Now))
+			var bumps queries.AccessBumpManyParams
+			addBumps(&bumps, &event, []mem.ID{dec.Memory})
+			steps = append(steps, bump(bumps))
 		}
-		return append(steps, appendEvent(&event)), nil
+		return steps, nil
 	}
 	if w.doc.Terms == nil {
 		w.doc = lexical.Analyze(w.Draft.Text)
@@ -243,6 +246,14 @@ func (w *Write) ensureNamespace(ctx context.Context) error {
 	}
 	w.place = place(id)
 	return nil
+}
+
+// keepPlace remembers the place for later writes, unless a transaction of the host's could still
+// undo it.
+func (w *Write) keepPlace() {
+	if w.store.tx == nil && w.tx == nil {
+		w.store.known.keepPlace(w.Who.Namespace().String(), w.place)
+	}
 }
 
 func staleIfMissing(err error) error {

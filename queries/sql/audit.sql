@@ -55,15 +55,21 @@ SELECT count(*) AS total,
 FROM memkernel.audit_log AS a
 WHERE a.tenant = @tenant AND a.namespace = @namespace;
 
--- AccessBumpMany counts served rows for a reading namespace. The rows come sorted by reader
--- and id: a common order keeps concurrent bumps from deadlocking.
+-- AccessBumpMany counts served rows for their reading namespaces, of calls that the transaction
+-- has on record. A common order keeps concurrent bumps from deadlocking.
 -- name: AccessBumpMany :exec
+-- @sqlc-vet-disable namespace-predicate
 INSERT INTO memkernel.memory_access AS a (tenant, reader, memory_id, hits, last_at)
-SELECT r.tenant, r.reader, r.memory_id::uuid, r.hits, r.last_at
+SELECT r.tenant, l.namespace, r.memory_id::uuid, count(*), max(l.ts)
 FROM (
-    SELECT unnest(@tenants::text[]) AS tenant, unnest(@readers::text[]) AS reader, unnest(@memory_ids::text[]) AS memory_id,
-        unnest(@hits::bigint[]) AS hits, unnest(@times::timestamptz[]) AS last_at
+    SELECT unnest((SELECT @tenants::text[])::text[]) AS tenant, unnest((SELECT @call_ids::text[])::text[]) AS call_id,
+        unnest((SELECT @memory_ids::text[])::text[]) AS memory_id
 ) AS r
+CROSS JOIN LATERAL (
+    SELECT a.namespace, a.ts FROM memkernel.audit_log AS a WHERE a.tenant = r.tenant AND a.call_id = r.call_id::uuid LIMIT 1
+) AS l
+GROUP BY r.tenant, l.namespace, r.memory_id::uuid
+ORDER BY r.tenant, l.namespace, r.memory_id::uuid
 ON CONFLICT (tenant, reader, memory_id) DO UPDATE
 SET hits = a.hits + excluded.hits, last_at = greatest(a.last_at, excluded.last_at);
 

@@ -40,8 +40,10 @@ SET live_rows = n.live_rows + (@added_rows::bigint) - num_nonnulls((SELECT sqlc.
         WHERE m.tenant = @tenant AND m.id = (SELECT sqlc.narg('closed')::uuid) AND m.namespace = @path), 0)
 WHERE n.tenant = @tenant AND n.path = @path;
 
--- NamespaceStats sums the counters of the visible namespaces for BM25.
--- name: NamespaceStats :one
-SELECT coalesce(sum(n.live_rows), 0)::bigint AS live_rows, coalesce(sum(n.live_length), 0)::bigint AS live_length
+-- NamespaceStats returns the counters of the visible namespaces, for BM25 and for sharing out
+-- the vector arm.
+-- name: NamespaceStats :many
+SELECT n.path, n.live_rows, n.live_length
 FROM memkernel.namespaces AS n
-WHERE n.tenant = @tenant AND n.path = ANY((SELECT @namespaces::text[])::text[]);
+WHERE n.tenant = @tenant AND n.path = ANY((SELECT @namespaces::text[])::text[])
+LIMIT 10000;
