@@ -47,6 +47,9 @@ const (
 	OpRead        Op = "read"
 	OpSearch      Op = "search"
 	OpWrite       Op = "write"
+	OpWriteAsync  Op = "write_async"
+	OpTicket      Op = "ticket"
+	OpWaitVisible Op = "wait_visible"
 	OpRetract     Op = "retract"
 	OpHistory     Op = "history"
 	OpStats       Op = "stats"
@@ -72,7 +75,7 @@ func Allowed(role Role, op Op) bool {
 	switch op {
 	case OpRead, OpSearch, OpHistory, OpStats, OpPolicyGet:
 		roles = []Role{RoleAgent, RoleMember, RoleAuditor, RoleAdmin, RoleOwner}
-	case OpWrite, OpRetract:
+	case OpWrite, OpWriteAsync, OpTicket, OpWaitVisible, OpRetract:
 		roles = []Role{RoleAgent, RoleMember, RoleAdmin, RoleOwner}
 	case OpAuditSearch:
 		roles = []Role{RoleAuditor, RoleAdmin, RoleOwner}

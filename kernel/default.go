@@ -15,7 +15,7 @@ import (
 // OpenDefault opens a kernel with no preparation: on the server that the environment variable
 // DATABASE_URL names, or else on a private Postgres of the current user, which it starts, and
 // builds first if the machine has none (see package embedded; its progress goes to standard
-// error). It migrates the database and checks it. Close undoes all of it; the data stays.
+// error). It migrates the database, checks it and starts the background work. Close undoes all of it; the data stays.
 // If any of it fails, what was started is stopped again.
 //
 // Only one process at a time can own the private Postgres; a second one fails with an error
@@ -56,7 +56,11 @@ func openDefault(ctx context.Context, release *releaser, opts []Option) (*Kernel
 	if err != nil {
 		return nil, err
 	}
-	return k, k.Ready(ctx)
+	if err := k.Ready(ctx); err != nil {
+		return nil, err
+	}
+	release.add(k.jobs.Stop)
+	return k, k.Start(ctx)
 }
 
 // closePool closes a pool, which waits for every connection in use, but not past ctx.

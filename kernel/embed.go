@@ -25,36 +25,54 @@ var errEmbedding = errors.New("embedding failed")
 // It fails with errEmbedding when the model does, and with the context's error when the
 // caller has gone. No transaction or connection of the kernel's is held meanwhile.
 func (k *Kernel) embed(ctx context.Context, text string) ([]float32, error) {
+	vectors, err := k.embedMany(ctx, []string{text})
+	if err != nil {
+		return nil, err
+	}
+	return vectors[0], nil
+}
+
+// embedMany is embed for several texts, in one call of the model.
+func (k *Kernel) embedMany(ctx context.Context, texts []string) ([][]float32, error) {
 	info := k.model
 	limited, cancel := context.WithTimeout(ctx, k.limits.ModelTimeout)
 	defer cancel()
 	begun := k.now()
-	vectors, err := k.askModel(limited, &info, text)
-	modelInfo := ModelInfo{Model: info.Name, Texts: 1, Err: err, Duration: k.now().Sub(begun)}
+	vectors, err := k.askModel(limited, &info, texts)
+	modelInfo := ModelInfo{Model: info.Name, Texts: len(texts), Err: err, Duration: k.now().Sub(begun)}
 	runHooks(ctx, k, func(h ModelHook) { h.ModelCall(ctx, modelInfo) })
 	switch {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case err != nil:
 		return nil, fmt.Errorf("%w: %w", errEmbedding, err)
-	case len(vectors) != 1 || len(vectors[0]) != info.Dim:
-		return nil, fmt.Errorf("%w: the model did not return one vector of %d components", errEmbedding, info.Dim)
+	case len(vectors) != len(texts):
+		return nil, fmt.Errorf("%w: the model returned %d vectors for %d texts", errEmbedding, len(vectors), len(texts))
 	}
-	return unit(vectors[0])
+	out := make([][]float32, len(vectors))
+	for i, v := range vectors {
+		if len(v) != info.Dim {
+			return nil, fmt.Errorf("%w: the model did not return one vector of %d components", errEmbedding, info.Dim)
+		}
+		if out[i], err = unit(v); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
 }
 
 // askModel asks a remote model on a goroutine of its own, so that one that hangs, whatever
 // its context says, does not take the caller with it. A model in the process cannot hang.
-func (k *Kernel) askModel(ctx context.Context, info *model.Info, text string) ([][]float32, error) {
+func (k *Kernel) askModel(ctx context.Context, info *model.Info, texts []string) ([][]float32, error) {
 	if info.InProcess {
-		return k.callModel(ctx, text)
+		return k.callModel(ctx, texts)
 	}
 	type answer struct {
 		vectors [][]float32
 		err     error
 	}
 	a, err := aside(ctx, k.stuck, "model "+info.Name, func() (a answer) {
-		a.vectors, a.err = k.callModel(ctx, text)
+		a.vectors, a.err = k.callModel(ctx, texts)
 		return a
 	})
 	if err != nil {
@@ -63,14 +81,14 @@ func (k *Kernel) askModel(ctx context.Context, info *model.Info, text string) ([
 	return a.vectors, a.err
 }
 
-func (k *Kernel) callModel(ctx context.Context, text string) (vectors [][]float32, err error) {
+func (k *Kernel) callModel(ctx context.Context, texts []string) (vectors [][]float32, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			k.logPanic(ctx, "embedder", r)
 			vectors, err = nil, mem.ErrInternal
 		}
 	}()
-	return k.embedder.Embed(ctx, []string{text})
+	return k.embedder.Embed(ctx, texts)
 }
 
 // unit scales a vector to length 1, in a copy; the zero vector becomes nil.

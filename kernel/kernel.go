@@ -15,6 +15,7 @@ import (
 
 	"github.com/memkernel/memkernel/driver"
 	"github.com/memkernel/memkernel/driver/baseline"
+	"github.com/memkernel/memkernel/internal/jobs"
 	"github.com/memkernel/memkernel/internal/mint"
 	"github.com/memkernel/memkernel/internal/store"
 	"github.com/memkernel/memkernel/kernel/mem"
@@ -41,6 +42,10 @@ type Kernel struct {
 	hooks    []Hook
 	now      func() time.Time
 	limits   Limits
+	// jobs adds background work and, after Start, runs it; finished tells those who wait in this
+	// process what it has done.
+	jobs     *jobs.Client
+	finished *bells
 	// release undoes what OpenDefault did.
 	release *releaser
 }
@@ -58,12 +63,16 @@ func Open(db *pgxpool.Pool, opts ...Option) (*Kernel, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Kernel{
+	k := &Kernel{
 		store:    store.New(db, cfg.model, store.AppendOptions{MaxGroup: cfg.limits.AuditGroup, Timeout: cfg.limits.AuditTimeout}),
 		embedder: cfg.embedder, model: cfg.model, drivers: cfg.registry, stuck: &stuckCalls{}, authenticator: cfg.authenticator, issuer: mint.New(),
 		failures: &failureLog{}, limiter: newLimiter(cfg.limits.MaxCallers), logger: cfg.logger, hooks: cfg.hooks,
-		now: cfg.now, limits: cfg.limits, release: &releaser{},
-	}, nil
+		now: cfg.now, limits: cfg.limits, finished: &bells{}, release: &releaser{},
+	}
+	if k.jobs, err = k.newJobs(db, cfg.polling); err != nil {
+		return nil, err
+	}
+	return k, nil
 }
 
 // configure applies the options to the defaults and checks the result.
@@ -159,13 +168,19 @@ func atLeast(version string, major, minor int) bool {
 	return errA == nil && errB == nil && (a > major || a == major && b >= minor)
 }
 
-// Close undoes what OpenDefault did: it closes the pool and stops the private Postgres. For a
-// kernel made by Open it only writes out what is still to be recorded; the pool stays open.
+// Close undoes what Start and OpenDefault did: it stops the background work, closes the pool
+// and stops the private Postgres. For a kernel made by Open the pool stays open. Work under way
+// may come to an end for 5 s, or half of what ctx leaves; then it is cancelled, and runs again
+// when a kernel is started the next time. What is still to be recorded is written out.
 // End the calls first: a call under way holds the pool open. When ctx is done before it has
 // given up, the server is stopped all the same and Close returns an error. A repeat call does
-// nothing.
+// nothing. Of a kernel that WithTx returned it stops nothing.
 func (k *Kernel) Close(ctx context.Context) error {
-	return errors.Join(k.flushFailures(ctx), k.release.run(ctx))
+	var stop error
+	if !k.store.InTx() {
+		stop = k.jobs.Stop(ctx)
+	}
+	return errors.Join(stop, k.flushFailures(ctx), k.release.run(ctx))
 }
 
 // WithTx returns a kernel whose writes join the host's transaction, their audit rows

@@ -24,6 +24,7 @@ type config struct {
 	hooks         []Hook
 	now           func() time.Time
 	limits        Limits
+	polling       bool
 
 	// registry holds the drivers and the baseline, once the options are checked.
 	registry *driver.Registry
@@ -52,6 +53,11 @@ func WithHooks(hooks ...Hook) Option { return func(c *config) { c.hooks = append
 // WithClock sets the clock; the default is time.Now. What a call decides and stores
 // goes by one reading of it; durations are measured by others.
 func WithClock(now func() time.Time) Option { return func(c *config) { c.now = now } }
+
+// WithPolling makes Start look for work at intervals instead of listening for it, which takes
+// one connection beside those of the pool, and does not work through PgBouncer in transaction
+// mode. Work then begins up to 200 ms later.
+func WithPolling() Option { return func(c *config) { c.polling = true } }
 
 // WithLimits sets the limits; each zero field keeps its default.
 func WithLimits(l Limits) Option { return func(c *config) { c.limits = l } }
@@ -93,6 +99,14 @@ type Limits struct {
 	// MaxCallers is how many rate limits are remembered, one per pair of caller and operation,
 	// default 100000. Over it, buckets that are full anyway are forgotten first.
 	MaxCallers int
+	// Workers is how many writes Start runs at once, default 8. One that waits for a model
+	// holds no connection.
+	Workers int
+	// WriteAttempts is how often a write of WriteAsync is tried, default 5. The pauses between
+	// are 1 s, 4 s, 16 s and so on, 5 min at most. An attempt whose process died counts.
+	WriteAttempts int
+	// UpkeepInterval is how often what a brownout left undone is looked for, default 1 min.
+	UpkeepInterval time.Duration
 }
 
 // WithDefaults returns the limits with each zero field set to its default.
@@ -106,6 +120,9 @@ func (l Limits) WithDefaults() Limits {
 	setDefault(&l.AuditTimeout, 5*time.Second)
 	setDefault(&l.AuditGroup, 256)
 	setDefault(&l.MaxCallers, 100_000)
+	setDefault(&l.Workers, 8)
+	setDefault(&l.WriteAttempts, 5)
+	setDefault(&l.UpkeepInterval, time.Minute)
 	return l
 }
 
@@ -131,6 +148,9 @@ func (l Limits) validate() error {
 		{"AuditTimeout", int64(l.AuditTimeout), int64(time.Hour)},
 		{"AuditGroup", int64(l.AuditGroup), 10_000},
 		{"MaxCallers", int64(l.MaxCallers), 100_000_000},
+		{"Workers", int64(l.Workers), 10_000},
+		{"WriteAttempts", int64(l.WriteAttempts), 100},
+		{"UpkeepInterval", int64(l.UpkeepInterval), int64(24 * time.Hour)},
 	} {
 		if f.value < 1 || f.value > f.most {
 			return &mem.InvalidError{Field: "Limits." + f.name, Reason: fmt.Sprintf("%d is not between 1 and %d", f.value, f.most)}

@@ -125,6 +125,11 @@ func useEverything(t *testing.T, k *kerneltest.Kit) {
 	require.NoError(t, err)
 	_, err = k.Keys().Rotate(ctx, owner, kernel.RotateKeyRequest{ID: credential.Key.ID})
 	require.NoError(t, err)
+	order, err := k.WriteAsync(ctx, owner, kernel.WriteRequest{Text: "The stairs are being painted."})
+	require.NoError(t, err)
+	start(t, k)
+	require.Equal(t, kernel.TicketDone, await(t, k.Kernel, owner, order.Token).State)
+	require.NoError(t, k.Close(ctx))
 	require.NoError(t, k.Tenants().Suspend(ctx, kernel.TenantRequest{Tenant: "acme"}))
 	require.NoError(t, k.Tenants().Resume(ctx, kernel.TenantRequest{Tenant: "acme"}))
 }

@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"context"
+	"time"
 
 	"github.com/memkernel/memkernel/acl"
 	"github.com/memkernel/memkernel/internal/store"
@@ -18,6 +19,10 @@ type StatsReply struct {
 	Superseded, Retracted, Expired int64
 	// ByKind holds the same per kind, for kinds that occur.
 	ByKind map[Kind]KindStats
+	// Pending counts the writes of WriteAsync that are not over, OldestPending is how long ago the
+	// first of them was issued: if it grows, no kernel is started, or none keeps up.
+	Pending       int64
+	OldestPending time.Duration
 	// Audit counts the audit rows of the caller's own namespace, this call's not included.
 	Audit AuditStats
 }
@@ -34,7 +39,9 @@ type AuditStats struct{ Total, Denied, Failed int64 }
 func (k *Kernel) Stats(ctx context.Context, who Identity, _ StatsRequest) (*StatsReply, error) {
 	var kinds []store.KindStats
 	var log store.AuditStats
-	c := call{op: acl.OpStats, who: who, steps: k.store.Stats(who.Scope(), who.Namespace(), &kinds, &log)}
+	var tickets store.TicketStats
+	steps := append(k.store.Stats(who.Scope(), who.Namespace(), &kinds, &log), k.store.Tickets(who.Scope(), &tickets))
+	c := call{op: acl.OpStats, who: who, steps: steps}
 	return guard(ctx, k, &c, func(_ context.Context, cur *current) (*StatsReply, error) {
 		reply := &StatsReply{ByKind: make(map[Kind]KindStats, len(kinds)), Audit: AuditStats(log)}
 		for _, s := range kinds {
@@ -46,6 +53,10 @@ func (k *Kernel) Stats(ctx context.Context, who Identity, _ StatsRequest) (*Stat
 			reply.Superseded += s.Superseded
 			reply.Retracted += s.Retracted
 			reply.Expired += s.Expired
+		}
+		reply.Pending = tickets.Waiting
+		if tickets.Waiting > 0 {
+			reply.OldestPending = max(0, cur.now.Sub(tickets.Oldest))
 		}
 		cur.detail.Int("live", reply.Live)
 		return reply, nil

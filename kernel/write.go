@@ -59,6 +59,17 @@ func (r *WriteRequest) validate(limits *Limits, draft *writepath.Draft) error {
 	return mem.CheckLabel("IdempotencyKey", r.IdempotencyKey, maxActor)
 }
 
+// newDraft returns the draft of a request, whose defaults it fills in.
+func newDraft(who Identity, req *WriteRequest) writepath.Draft {
+	if req.Kind == "" {
+		req.Kind = mem.KindFact
+	}
+	return writepath.Draft{
+		Kind: req.Kind, Text: req.Text, EventTime: req.EventTime, EventEnd: req.EventEnd, Source: req.Source,
+		Provenance: mem.Provenance(who.Provenance()), Supersedes: req.Supersedes,
+	}
+}
+
 // digest tells requests with one idempotency key apart.
 func (r *WriteRequest) digest() [32]byte {
 	same := *r
@@ -85,13 +96,7 @@ func (r *WriteRequest) digest() [32]byte {
 // ErrForbidden if it belongs to an ancestor, and ErrConflict if it was retracted or if
 // another current memory already says the new text.
 func (k *Kernel) Write(ctx context.Context, who Identity, req WriteRequest) (*WriteReply, error) {
-	if req.Kind == "" {
-		req.Kind = mem.KindFact
-	}
-	draft := writepath.Draft{
-		Kind: req.Kind, Text: req.Text, EventTime: req.EventTime, EventEnd: req.EventEnd, Source: req.Source,
-		Provenance: mem.Provenance(who.Provenance()), Supersedes: req.Supersedes,
-	}
+	draft := newDraft(who, &req)
 	c := call{op: acl.OpWrite, who: who, memory: req.Supersedes, validate: func() error { return req.validate(&k.limits, &draft) }}
 	w := &store.Write{Who: who, Draft: &draft, IdempotencyKey: req.IdempotencyKey}
 	k.store.Bind(w)
@@ -127,16 +132,21 @@ func (k *Kernel) Write(ctx context.Context, who Identity, req WriteRequest) (*Wr
 			return nil, err
 		}
 		begin(cur)
-		for {
-			if err := k.prepareWrite(ctx, w, &state, reply); err != nil {
-				return nil, tellTarget(cur, err, state.TargetHidden)
-			}
-			// Unprepared at most once: what the draft looked like a duplicate of has ended.
-			if err := k.commitWrite(ctx, cur, w, &state, reply); !errors.Is(err, writepath.ErrUnprepared) {
-				return reply, err
-			}
-		}
+		return k.settleWrite(ctx, cur, w, &state, reply)
 	})
+}
+
+// settleWrite prepares and commits a write that has been let in.
+func (k *Kernel) settleWrite(ctx context.Context, cur *current, w *store.Write, state *writepath.State, reply *WriteReply) (*WriteReply, error) {
+	for {
+		if err := k.prepareWrite(ctx, w, state, reply); err != nil {
+			return nil, tellTarget(cur, err, state.TargetHidden)
+		}
+		// Unprepared at most once: what the draft looked like a duplicate of has ended.
+		if err := k.commitWrite(ctx, cur, w, state, reply); !errors.Is(err, writepath.ErrUnprepared) {
+			return reply, err
+		}
+	}
 }
 
 // writeEagerly stores the draft on the assumption that nothing stands against it. A model
@@ -186,6 +196,7 @@ func (k *Kernel) prepareWrite(ctx context.Context, w *store.Write, state *writep
 	w.Draft.Embedding, err = k.embed(ctx, w.Draft.Text)
 	w.Draft.Embedded = true
 	if errors.Is(err, errEmbedding) {
+		w.Draft.Unembedded = true
 		reply.Degraded = []Brownout{BrownoutEmbedder}
 		return nil
 	}

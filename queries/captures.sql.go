@@ -52,7 +52,8 @@ func (q *Queries) CaptureByKey(ctx context.Context, arg CaptureByKeyParams) (Cap
 
 const captureFinish = `-- name: CaptureFinish :one
 WITH done AS (
-    UPDATE memkernel.captures SET state = 'done', result = $1, finished_at = $2, attempts = attempts + 1
+    UPDATE memkernel.captures SET state = 'done', result = $1, finished_at = $2, attempts = attempts + 1,
+        failure = NULL, request = NULL
     WHERE tenant = $3 AND id = $4 AND state <> 'done'
     RETURNING id
 )

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/riverqueue/river/rivermigrate"
 )
 
 // migrations holds the numbered migration files in tern's format: the way up, a
@@ -40,7 +41,12 @@ type Beginner interface {
 	BeginTx(ctx context.Context, opts pgx.TxOptions) (pgx.Tx, error)
 }
 
-type migration struct{ name, up, down, sum string }
+type migration struct {
+	name, up, down, sum string
+	// riverUp and riverDown are the versions that River's schema is brought to, after the way up
+	// and before the way down; noRiver leaves it as it is.
+	riverUp, riverDown int
+}
 
 func loadMigrations() ([]migration, error) {
 	names, err := fs.Glob(migrations, "migrations/*.sql")
@@ -61,8 +67,16 @@ func loadMigrations() ([]migration, error) {
 		if !ok {
 			return nil, fmt.Errorf("migration %s has no way down", name)
 		}
+		m := migration{name: strings.TrimPrefix(name, "migrations/"), up: up, down: down}
 		sum := sha256.Sum256([]byte(up))
-		out = append(out, migration{strings.TrimPrefix(name, "migrations/"), up, down, hex.EncodeToString(sum[:])})
+		m.sum = hex.EncodeToString(sum[:])
+		if m.riverUp, err = riverVersion(up); err != nil {
+			return nil, fmt.Errorf("migration %s: %w", name, err)
+		}
+		if m.riverDown, err = riverVersion(down); err != nil {
+			return nil, fmt.Errorf("migration %s: %w", name, err)
+		}
+		out = append(out, m)
 	}
 	return out, nil
 }
@@ -82,12 +96,15 @@ func SchemaHash() string {
 
 // Migrate applies every pending migration in one transaction under an advisory lock, so
 // that any number of processes may call it at once, through a pooler in transaction mode
-// too. A repeat call changes nothing. It fails with ErrSchemaNewer or ErrSchemaEdited and
+// too. The tables of River, which runs the background jobs, come with them. A repeat call changes nothing. It fails with ErrSchemaNewer or ErrSchemaEdited and
 // then changes nothing either.
 func Migrate(ctx context.Context, db Beginner) error {
 	return migrate(ctx, db, func(ctx context.Context, tx pgx.Tx, files []migration, have int) error {
 		for i, f := range files[have:] {
 			if _, err := tx.Exec(ctx, f.up, pgx.QueryExecModeSimpleProtocol); err != nil {
+				return fmt.Errorf("migration %s: %w", f.name, err)
+			}
+			if err := migrateRiver(ctx, tx, rivermigrate.DirectionUp, f.riverUp); err != nil {
 				return fmt.Errorf("migration %s: %w", f.name, err)
 			}
 			if _, err := tx.Exec(ctx, `INSERT INTO memkernel.schema_version (version, name, sha256) VALUES ($1, $2, $3)`,
@@ -105,6 +122,9 @@ func Migrate(ctx context.Context, db Beginner) error {
 func MigrateDown(ctx context.Context, db Beginner, keep int) error {
 	return migrate(ctx, db, func(ctx context.Context, tx pgx.Tx, files []migration, have int) error {
 		for v := have; v > keep; v-- {
+			if err := migrateRiver(ctx, tx, rivermigrate.DirectionDown, files[v-1].riverDown); err != nil {
+				return fmt.Errorf("undo migration %s: %w", files[v-1].name, err)
+			}
 			if _, err := tx.Exec(ctx, files[v-1].down, pgx.QueryExecModeSimpleProtocol); err != nil {
 				return fmt.Errorf("undo migration %s: %w", files[v-1].name, err)
 			}

@@ -24,8 +24,9 @@ type Draft struct {
 	Tokens    int
 	// Embedding is the unit vector of Text, nil if the embedder is down.
 	Embedding []float32
-	// Embedded reports that the embedder was asked, whatever came of it.
-	Embedded bool
+	// Embedded reports that the embedder was asked, whatever came of it, Unembedded that it
+	// failed and has to be asked again later.
+	Embedded, Unembedded bool
 }
 
 // Limits of a draft's parts.

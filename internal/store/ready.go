@@ -19,3 +19,6 @@ func ReadyErr(err error) error {
 	}
 	return mapErr(err)
 }
+
+// Reached turns an error of what runs on the same pool into one of package mem's.
+func (s *Store) Reached(err error) error { return mapErr(err) }

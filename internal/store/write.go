@@ -27,6 +27,8 @@ type Write struct {
 	// IdempotencyKey and Digest tell a retry from another request.
 	IdempotencyKey string
 	Digest         [32]byte
+	// Attempt is which attempt at the ticket that Capture is; 0 for a write that is no ticket's.
+	Attempt int
 	// Outcome encodes the receipt and the audit row of a decision.
 	Outcome func(writepath.Decision) (receipt []byte, event audit.Event)
 
@@ -69,7 +71,10 @@ func (w *Write) Probe(st *writepath.State) []queries.Step {
 			return noRows(err)
 		},
 	}
-	if w.IdempotencyKey != "" {
+	switch {
+	case w.Attempt > 0:
+		steps = append(steps, w.probeTicket(st))
+	case w.IdempotencyKey != "":
 		steps = append(steps, w.probeReceipt(st))
 	}
 	if !w.Draft.Supersedes.IsZero() {
@@ -129,7 +134,7 @@ const (
 // A repeat call, and a call inside a host's transaction, where nothing is durable before the
 // host commits, does nothing.
 func (w *Write) Keep(ctx context.Context) error {
-	if w.captured || w.store.InTx() {
+	if w.captured || w.Attempt > 0 || w.store.InTx() {
 		return nil
 	}
 	err := w.store.run(ctx, func(ctx context.Context, q *queries.Queries) error {
@@ -227,6 +232,9 @@ func (w *Write) steps(ctx context.Context, dec writepath.Decision) ([]queries.St
 		}
 		steps = append(steps, w.insertVector(model))
 	}
+	if w.Draft.Unembedded {
+		steps = append(steps, w.insertGap())
+	}
 	if len(w.doc.Terms) > 0 {
 		steps = append(steps, w.insertTerms())
 	}
@@ -264,6 +272,9 @@ func staleIfMissing(err error) error {
 }
 
 func (w *Write) finishCapture(receipt []byte) queries.Step {
+	if w.Attempt > 0 {
+		return w.finishTicket(receipt)
+	}
 	return func(ctx context.Context, q *queries.Queries) error {
 		if w.captured {
 			_, err := q.CaptureFinish(ctx, queries.CaptureFinishParams{

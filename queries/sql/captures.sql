@@ -6,7 +6,8 @@ VALUES (@tenant, @id, @namespace, @principal, sqlc.narg('idempotency_key'), @req
 
 -- name: CaptureFinish :one
 WITH done AS (
-    UPDATE memkernel.captures SET state = 'done', result = @result, finished_at = @finished_at, attempts = attempts + 1
+    UPDATE memkernel.captures SET state = 'done', result = @result, finished_at = @finished_at, attempts = attempts + 1,
+        failure = NULL, request = NULL
     WHERE tenant = @tenant AND id = @id AND state <> 'done'
     RETURNING id
 )

@@ -1,0 +1,203 @@
+package kernel
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/memkernel/memkernel/acl"
+	"github.com/memkernel/memkernel/audit"
+	"github.com/memkernel/memkernel/internal/jobs"
+	"github.com/memkernel/memkernel/internal/store"
+	"github.com/memkernel/memkernel/kernel/mem"
+	"github.com/memkernel/memkernel/writepath"
+)
+
+// attempt is one go of a worker at a ticket.
+type attempt struct {
+	c     *call
+	cur   *current
+	w     *store.Write
+	state writepath.State
+	reply *WriteReply
+}
+
+func (a *attempt) at() store.Attempt {
+	return store.Attempt{Tenant: a.w.Who.Tenant(), ID: a.w.Capture, Number: a.w.Attempt}
+}
+
+// errBusy: another job is at the ticket, as far as can be told.
+var errBusy = errors.New("the ticket is being worked on")
+
+// errAbandoned: the processes that tried before died over it.
+var errAbandoned = errors.New("every attempt was abandoned")
+
+// runTicket runs the write behind a ticket: as its issuer, by the rules of now. A nil error
+// means that this job has nothing more to do.
+func (k *Kernel) runTicket(ctx context.Context, run jobs.Run[jobs.Write]) error {
+	tenant, id := run.Args.Tenant, run.Args.Ticket
+	claim, busy, err := k.store.Claim(ctx, k.issuer, tenant, id, run.Number, k.jobTimeout())
+	switch {
+	case err != nil:
+		return k.opError(ctx, acl.OpWrite, err)
+	case busy:
+		return errBusy
+	case claim == nil:
+		k.finished.ring(id)
+		return nil
+	}
+	a := k.newAttempt(claim, id)
+	begun := k.now()
+	hooked := k.hookBegin(ctx, acl.OpWrite)
+	over, told := k.try(hooked, a)
+	cur := a.cur
+	info := SyscallInfo{
+		Op: acl.OpWrite, Call: cur.event.Call, Namespace: a.w.Who.Namespace(), Actor: cur.event.Actor, KeyID: cur.event.KeyID,
+		Result: cur.event.Result, Err: told, Duration: k.now().Sub(begun),
+	}
+	runHooks(hooked, k, func(h SyscallHook) { h.SyscallEnd(hooked, info) })
+	if over {
+		k.finished.ring(id)
+		return nil
+	}
+	return told
+}
+
+func (k *Kernel) newAttempt(claim *store.Claim, id ID) *attempt {
+	a := &attempt{reply: &WriteReply{}}
+	now := k.clock()
+	a.w = &store.Write{
+		Who: claim.Who, Capture: id, IdempotencyKey: claim.IdempotencyKey, Digest: claim.Digest, Attempt: claim.Attempt,
+		Now: now, Memory: newID(now), Draft: &writepath.Draft{},
+	}
+	k.store.Bind(a.w)
+	a.c = &call{op: acl.OpWrite, who: claim.Who}
+	a.c.prepare = func(context.Context) (store.Ahead, error) {
+		var o order
+		if err := json.Unmarshal(claim.Request, &o); err != nil {
+			return store.Ahead{}, fmt.Errorf("%w: stored request: %w", mem.ErrInternal, err)
+		}
+		*a.w.Draft = newDraft(claim.Who, o.request(claim))
+		a.w.Draft.Prepare()
+		a.cur.event.MemoryID = o.Supersedes
+		return store.Ahead{Steps: a.w.Probe(&a.state)}, nil
+	}
+	a.cur = &current{now: now, event: k.newEvent(a.c, now)}
+	a.w.Outcome = func(dec writepath.Decision) ([]byte, audit.Event) {
+		receipt, event := writeOutcome(a.cur, a.w, dec, a.reply)
+		a.cur.detail.Str("ticket", id.String())
+		event.Detail = a.cur.detail.String()
+		return receipt, event
+	}
+	return a
+}
+
+// try makes one attempt. over reports that the ticket is over, or another attempt's.
+func (k *Kernel) try(ctx context.Context, a *attempt) (over bool, told error) {
+	err := k.runAttempt(ctx, a)
+	// What is decided here must be kept even if nobody waits for it.
+	detached, cancel := context.WithTimeout(context.WithoutCancel(ctx), k.limits.AuditTimeout)
+	defer cancel()
+	switch {
+	case err == nil, errors.Is(err, store.ErrFenced):
+		return true, nil
+	case errors.Is(ctx.Err(), context.Canceled):
+		// The worker is being stopped: as if the attempt had not been made.
+		a.cur.event.Result = audit.ResultError
+		return false, errors.Join(ctx.Err(), k.store.Release(detached, a.at(), true))
+	case k.final(a, err) || a.w.Attempt >= k.limits.WriteAttempts:
+		return k.giveUp(detached, a, err)
+	}
+	a.cur.event.Result = audit.ResultError
+	_, told = k.plain(detached, acl.OpWrite, err)
+	return false, errors.Join(told, k.store.Release(detached, a.at(), false))
+}
+
+// runAttempt admits the issuer and writes.
+func (k *Kernel) runAttempt(ctx context.Context, a *attempt) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			k.logPanic(ctx, "worker", r)
+			err = mem.ErrInternal
+		}
+	}()
+	if a.w.Who.IsZero() {
+		return fmt.Errorf("%w: the ticket's issuer is no identity", mem.ErrInternal)
+	}
+	if a.w.Attempt > k.limits.WriteAttempts {
+		return errAbandoned
+	}
+	if !acl.Allowed(a.w.Who.Role(), acl.OpWrite) {
+		return mem.ErrForbidden
+	}
+	ahead, err := a.c.ahead(ctx)
+	if err != nil {
+		return err
+	}
+	gate, err := k.store.Gate(ctx, a.w.Who, ahead)
+	if err != nil {
+		return err
+	}
+	a.cur.setPolicy(a.c, mem.MergePolicies(gate.Policies))
+	if err := k.checkGate(a.w.Who, gate, a.cur.now); err != nil {
+		return err
+	}
+	if err := writeAllowed(&a.cur.policy, a.w.Draft); err != nil {
+		return err
+	}
+	_, err = k.settleWrite(ctx, a.cur, a.w, &a.state, a.reply)
+	return err
+}
+
+// final reports whether another attempt would end like this one.
+func (k *Kernel) final(a *attempt, err error) bool {
+	switch {
+	case errors.Is(err, mem.ErrUnauthenticated), errors.Is(err, mem.ErrForbidden), errors.Is(err, mem.ErrTenantSuspended),
+		errors.Is(err, mem.ErrNotFound), errors.Is(err, mem.ErrInvalid), errors.Is(err, mem.ErrTooLarge), errors.Is(err, errAbandoned):
+		return true
+	case errors.Is(err, mem.ErrConflict):
+		// Or so many races were lost that it may do better later.
+		_, decided := writepath.Decide(a.w.Draft, &a.state)
+		return decided != nil
+	default:
+		return false
+	}
+}
+
+// giveUp makes the ticket a dead letter, with the audit row that says why.
+func (k *Kernel) giveUp(ctx context.Context, a *attempt, err error) (over bool, told error) {
+	reason := FailureAbandoned
+	a.cur.detail = audit.Detail{}
+	if errors.Is(err, errAbandoned) {
+		told = mem.ErrUnavailable
+		a.cur.event.Result = audit.ResultError
+		a.cur.detail.Str("reason", string(reason))
+	} else {
+		var name string
+		name, told = k.plain(ctx, acl.OpWrite, err)
+		a.cur.event.Result, told = k.judge(ctx, a.c, a.cur, told)
+		reason = failureOf(name)
+	}
+	a.cur.detail.Str("ticket", a.w.Capture.String()).Int("attempts", int64(a.w.Attempt))
+	event := a.cur.event
+	event.Detail = a.cur.detail.String()
+	failErr := k.store.Fail(ctx, a.at(), string(reason), a.cur.now, &event)
+	if failErr != nil && !errors.Is(failErr, store.ErrFenced) {
+		a.cur.event.Result = audit.ResultError
+		return false, errors.Join(told, k.notRecorded(ctx, acl.OpWrite, failErr))
+	}
+	return true, told
+}
+
+func failureOf(reason string) TicketFailure {
+	switch f := TicketFailure(reason); f {
+	case FailureUnauthenticated, FailureForbidden, FailureSuspended, FailureNotFound, FailureInvalid, FailureTooLarge,
+		FailureConflict, FailureUnavailable, FailureInternal:
+		return f
+	case FailureAbandoned:
+		return f
+	default: // its time ran out
+		return FailureUnavailable
+	}
+}

@@ -1,0 +1,166 @@
+package kernel
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/memkernel/memkernel/acl"
+	"github.com/memkernel/memkernel/audit"
+	"github.com/memkernel/memkernel/internal/jobs"
+	"github.com/memkernel/memkernel/internal/store"
+	"github.com/memkernel/memkernel/kernel/mem"
+	"github.com/memkernel/memkernel/queries"
+	"github.com/memkernel/memkernel/writepath"
+)
+
+// WriteAsyncReply is the receipt of a write that a worker will run.
+type WriteAsyncReply struct {
+	// Ticket is what to ask Ticket about. It is also the id of the capture, the raw input as
+	// it was kept.
+	Ticket ID
+	// Token is what to hand to WaitVisible. It is opaque, and of no use to other callers.
+	Token string
+	// Replayed reports that the idempotency key has been used for this write before: the
+	// ticket is that of the first one, which may be done by now.
+	Replayed bool
+}
+
+// WriteAsync is Write for a caller who does not wait: it checks what can be checked at once,
+// keeps the raw input, the job and an audit row in one transaction, and returns. It asks no
+// model, whatever the write will need. A kernel that was started, in any process on the
+// database, runs the write; until there is one, it waits.
+//
+// The write is run as the caller who issued it. Key, role, policy and tenant are checked again
+// when it runs, so one whose key was revoked meanwhile fails; so does one whose Supersedes turns
+// out to be missing or invisible. It takes effect once, however often it is tried and by
+// whom, and leaves a second audit row, of a Write, when it is done or given up. What is given
+// up keeps its raw input.
+//
+// A repeat call with the same idempotency key returns the same ticket, of Write as well. If the
+// ticket has failed, or the process of an earlier Write died over it, the repeat call tries it
+// again from the start. A key that was used for another request is ErrConflict. Rate limits
+// count the call as a write_async and as a write.
+func (k *Kernel) WriteAsync(ctx context.Context, who Identity, req WriteRequest) (*WriteAsyncReply, error) {
+	draft := newDraft(who, &req)
+	c := call{op: acl.OpWriteAsync, who: who, memory: req.Supersedes, validate: func() error { return req.validate(&k.limits, &draft) }}
+	o := &store.Order{Who: who, Text: req.Text, IdempotencyKey: req.IdempotencyKey}
+	var earlier store.Earlier
+	reply := &WriteAsyncReply{}
+	c.prepare = func(context.Context) (store.Ahead, error) {
+		o.Digest = req.digest()
+		if o.IdempotencyKey == "" {
+			return store.Ahead{}, nil
+		}
+		return store.Ahead{Steps: []queries.Step{o.Earlier(&earlier)}}, nil
+	}
+	c.eager = func(ctx context.Context, cur *current, policy *mem.EffectivePolicy) error {
+		_, limited := policy.RateLimit(acl.OpWrite)
+		if limited || o.IdempotencyKey != "" || writeAllowed(policy, &draft) != nil {
+			return nil //nolint:nilerr // refused by the gate's policy, which may be another
+		}
+		o.Digest, o.Hold = req.digest(), true
+		err := k.placeOrder(ctx, cur, o, &req, earlier, reply)
+		o.Hold = false
+		cur.answered = true
+		return err
+	}
+	return guard(ctx, k, &c, func(ctx context.Context, cur *current) (*WriteAsyncReply, error) {
+		if cur.answered {
+			return reply, nil
+		}
+		if err := writeAllowed(&cur.policy, &draft); err != nil {
+			return nil, err
+		}
+		if limit, ok := cur.policy.RateLimit(acl.OpWrite); ok {
+			if err := k.limiter.take(who.Principal(), acl.OpWrite, limit, cur.now); err != nil {
+				return nil, err
+			}
+		}
+		for range writepath.MaxAttempts {
+			if earlier.Foreign {
+				return nil, fmt.Errorf("%w: the idempotency key was used for another request", mem.ErrConflict)
+			}
+			if !earlier.ID.IsZero() && !earlier.Idle {
+				*reply = WriteAsyncReply{Ticket: earlier.ID, Token: tokenOf(earlier.ID), Replayed: true}
+				cur.detail.Str("ticket", earlier.ID.String()).Str("replay", "true")
+				return reply, nil
+			}
+			err := k.placeOrder(ctx, cur, o, &req, earlier, reply)
+			if !errors.Is(err, writepath.ErrStale) {
+				return reply, err
+			}
+			earlier = store.Earlier{}
+			if o.IdempotencyKey != "" {
+				if err := k.store.Look(ctx, o.Earlier(&earlier)); err != nil {
+					return nil, err
+				}
+			}
+		}
+		return nil, fmt.Errorf("%w: lost %d races in a row", mem.ErrConflict, writepath.MaxAttempts)
+	})
+}
+
+// placeOrder commits the order, as a new ticket or, if there is an earlier one, as that.
+func (k *Kernel) placeOrder(ctx context.Context, cur *current, o *store.Order, req *WriteRequest, earlier store.Earlier, reply *WriteAsyncReply) error {
+	o.Now, o.ID, o.Renew = cur.now, earlier.ID, !earlier.ID.IsZero()
+	if !o.Renew {
+		o.ID = newID(cur.now)
+	}
+	o.Request = encodeOrder(req)
+	*reply = WriteAsyncReply{Ticket: o.ID, Token: tokenOf(o.ID)}
+	cur.detail.Str("ticket", o.ID.String())
+	event := cur.finish()
+	err := k.store.Place(ctx, o, &event, func(ctx context.Context, tx pgx.Tx) error {
+		return k.jobs.Add(ctx, tx, jobs.Write{Tenant: o.Who.Tenant(), Ticket: o.ID})
+	})
+	cur.recorded = err == nil
+	if err != nil {
+		cur.detail = audit.Detail{}
+	}
+	return err
+}
+
+// order is what a ticket keeps of a request, beside its text and its idempotency key.
+type order struct {
+	Kind       Kind      `json:"kind"`
+	Source     string    `json:"source,omitzero"`
+	EventTime  time.Time `json:"eventTime,omitzero"`
+	EventEnd   time.Time `json:"eventEnd,omitzero"`
+	Supersedes ID        `json:"supersedes,omitzero"`
+}
+
+func encodeOrder(req *WriteRequest) []byte {
+	b, err := json.Marshal(&order{
+		Kind: req.Kind, Source: req.Source, EventTime: req.EventTime.UTC(), EventEnd: req.EventEnd.UTC(), Supersedes: req.Supersedes,
+	})
+	if err != nil {
+		panic(err) // times are valid by now, and the rest always encodes
+	}
+	return b
+}
+
+// request is the way back from encodeOrder.
+func (o *order) request(c *store.Claim) *WriteRequest {
+	return &WriteRequest{
+		Text: c.Text, Kind: o.Kind, EventTime: o.EventTime, EventEnd: o.EventEnd, Source: o.Source, Supersedes: o.Supersedes,
+		IdempotencyKey: c.IdempotencyKey,
+	}
+}
+
+// tokenOf returns the token of a ticket. It is no secret: who may use it is checked.
+func tokenOf(ticket ID) string { return base64.RawURLEncoding.EncodeToString(ticket[:]) }
+
+func parseToken(token string) (ID, error) {
+	var id ID
+	b, err := base64.RawURLEncoding.Strict().DecodeString(token)
+	if err != nil || copy(id[:], b) != len(b) || len(b) != len(id) {
+		return ID{}, &mem.InvalidError{Field: "Token", Reason: "it is not a token of WriteAsync"}
+	}
+	return id, nil
+}
