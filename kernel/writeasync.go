@@ -116,7 +116,7 @@ func (k *Kernel) placeOrder(ctx context.Context, cur *current, o *store.Order, r
 	*reply = WriteAsyncReply{Ticket: o.ID, Token: tokenOf(o.ID)}
 	cur.detail.Str("ticket", o.ID.String())
 	event := cur.finish()
-	err := k.store.Place(ctx, o, &event, func(ctx context.Context, tx pgx.Tx) error {
+	err := k.store.Place(ctx, o, &event, k.jobs.Brief(), func(ctx context.Context, tx pgx.Tx) error {
 		return k.jobs.Add(ctx, tx, jobs.Write{Tenant: o.Who.Tenant(), Ticket: o.ID})
 	})
 	cur.recorded = err == nil

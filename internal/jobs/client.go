@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -52,6 +53,8 @@ type Client struct {
 	cfg    Config
 	kinds  []Kind
 	insert *river.Client[pgx.Tx]
+	// known is set when River has asked the server what it can do, which it asks once.
+	known atomic.Bool
 
 	mu      sync.Mutex
 	running *river.Client[pgx.Tx]
@@ -81,11 +84,16 @@ func (c *Client) workers() (*river.Workers, error) {
 	return workers, nil
 }
 
+// Brief reports that Add sends one statement, beside a hint to those who listen for jobs, which
+// may go missing.
+func (c *Client) Brief() bool { return c.known.Load() }
+
 // Add adds a job within tx: it exists when tx has been committed, and uses no other connection.
 func (c *Client) Add(ctx context.Context, tx pgx.Tx, args river.JobArgs) error {
 	if _, err := c.insert.InsertTx(ctx, tx, args, &river.InsertOpts{Queue: queueWork, MaxAttempts: maxAttempts}); err != nil {
 		return fmt.Errorf("add job: %w", err)
 	}
+	c.known.Store(true)
 	return nil
 }
 

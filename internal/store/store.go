@@ -21,6 +21,7 @@ import (
 // It is safe for concurrent use unless it is bound to a transaction.
 type Store struct {
 	pool     *pgxpool.Pool
+	config   *pgxpool.Config
 	tx       pgx.Tx
 	models   *modelCache
 	appender *appender
@@ -31,6 +32,7 @@ type Store struct {
 func New(pool *pgxpool.Pool, embedder model.Info, opts AppendOptions) *Store {
 	return &Store{
 		pool:     pool,
+		config:   pool.Config(),
 		models:   &modelCache{info: embedder},
 		appender: newAppender(pool, opts),
 		known:    newKnown(),

@@ -47,13 +47,23 @@ type Order struct {
 }
 
 // Place commits the order, its audit row and what add adds, or nothing. writepath.ErrStale
-// reports that what was known of the caller or the ticket does not hold any more.
-func (s *Store) Place(ctx context.Context, o *Order, event *audit.Event, add func(context.Context, pgx.Tx) error) error {
+// reports that what was known of the caller or the ticket does not hold any more. With brief,
+// add sends one statement and does the same every time; all of it is then one round trip, and
+// what else add sends is sent after the commit, if at all.
+func (s *Store) Place(ctx context.Context, o *Order, event *audit.Event, brief bool, add func(context.Context, pgx.Tx) error) error {
 	var steps []queries.Step
 	if o.Hold {
 		steps = append(steps, s.holdGate(o.Who, o.Now, nil))
 	}
 	steps = append(steps, o.keep(), appendEvent(event))
+	if brief && s.tx == nil {
+		loan := queries.NewLoan(s.config)
+		if err := s.run(ctx, append(steps, loan.Step(add))...); err != nil {
+			return err
+		}
+		_ = loan.Settle(ctx, s.pool) // a hint to those who would find out by themselves
+		return nil
+	}
 	return s.inTx(ctx, func(tx pgx.Tx) error {
 		if err := queries.Pipeline(ctx, tx, steps...); err != nil {
 			return mapErr(err)
