@@ -25,6 +25,22 @@ func TestRawInputNeverChanges(t *testing.T) {
 	}
 }
 
+// Whose a ticket is and what it asks for does not change while it waits.
+func TestTicketsNeverChange(t *testing.T) {
+	t.Parallel()
+	k := kerneltest.Open(t)
+	_, err := k.WriteAsync(t.Context(), k.Key("acme/eng", kernel.RoleMember), kernel.WriteRequest{Text: "as it was ordered"})
+	require.NoError(t, err)
+	for _, set := range []string{
+		`content = 'something else'`, `role = 'owner'`, `actor = 'somebody else'`, `provenance = 'conversation'`, `key_id = NULL`,
+		`namespace = 'acme'`, `request = '{"kind": "goal"}'`, `request = NULL`, `expires_at = now()`, `state = 'done'`, `state = 'failed'`,
+		`role = 'owner', state = 'failed', failure = 'internal'`,
+	} {
+		_, err := k.Pool.Exec(t.Context(), `UPDATE memkernel.captures SET `+set)
+		require.Error(t, err, set)
+	}
+}
+
 func TestKeysOnlyEnd(t *testing.T) {
 	t.Parallel()
 	k := kerneltest.Open(t)

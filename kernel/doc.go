@@ -2,7 +2,7 @@
 //
 // A host opens a [Kernel] on its own pgx pool, or with [OpenDefault] on a private Postgres,
 // gets an identity from a credential with [Kernel.Authenticate], and calls typed syscalls:
-// Write, Read, Search, Retract, History, Stats and AuditSearch. The caller's namespace and role decide
+// Write, WriteAsync, Read, Search, Retract, History, Stats and AuditSearch. The caller's namespace and role decide
 // what each call may see and do: a caller in acme/eng/platform reads acme/eng/platform,
 // acme/eng and acme, and writes acme/eng/platform. Nothing is ever overwritten; a change ends
 // one memory and begins another. Every call leaves exactly one audit row, durable before the
@@ -16,6 +16,13 @@
 // context's error. A call that returned an error because its context ended or the connection
 // broke may still have taken effect; a Write with an idempotency key can be repeated safely.
 // Missing and invisible are the same [ErrNotFound]. Memory text is never logged.
+//
+// # Background work
+//
+// What need not be waited for is kept as a job in the same database and transaction, and run by
+// whichever kernel was started with [Kernel.Start]: the writes of [Kernel.WriteAsync], and the
+// vectors of memories that were stored while the embedding model was down. Every kernel knows
+// all kinds of work, started or not.
 //
 // The zero value of every option and request field is its documented default.
 package kernel

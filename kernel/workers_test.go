@@ -349,3 +349,26 @@ func TestWorkersLeaveNothing(t *testing.T) { //nolint:paralleltest // it looks a
 	require.Eventually(t, func() bool { return rivers() <= before }, 10*time.Second, 10*time.Millisecond)
 	require.NoError(t, k.Close(t.Context()))
 }
+
+// TestGapOfErased: what was erased leaves no work behind.
+func TestGapOfErased(t *testing.T) {
+	t.Parallel()
+	model := &kerneltest.Embedder{}
+	k := kerneltest.Open(t, kernel.WithEmbedder(model))
+	ctx := t.Context()
+	who := k.Key("acme/eng", kernel.RoleMember)
+	model.Fail(kerneltest.ErrFake)
+	id := must(k.Write(ctx, who, kernel.WriteRequest{Text: "Room 1 is taken."})).Stored[0]
+	tx := begin(t, k)
+	for _, sql := range []string{fmt.Sprintf(tombstone, "acme", id), fmt.Sprintf("DELETE FROM memkernel.memory_objects WHERE id = '%s'", id)} {
+		_, err := tx.Exec(ctx, sql)
+		require.NoError(t, err)
+	}
+	require.NoError(t, tx.Commit(ctx))
+	calls := model.Calls()
+	start(t, k)
+	require.Eventually(t, func() bool {
+		return sqlValue[int](t, k.Pool, `SELECT count(*)::int FROM memkernel.embedding_gaps`) == 0
+	}, 60*time.Second, 5*time.Millisecond)
+	require.Equal(t, calls, model.Calls(), "the model is not asked")
+}

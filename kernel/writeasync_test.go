@@ -352,3 +352,36 @@ func TestWriteAsyncWithTx(t *testing.T) {
 	start(t, k)
 	require.Equal(t, kernel.TicketDone, await(t, k.Kernel, who, order.Token).State)
 }
+
+// TestTicketOfHostLogin: a write of a caller whom the host's login vouched for runs as that
+// caller, in any kernel, until the identity ends.
+func TestTicketOfHostLogin(t *testing.T) {
+	t.Parallel()
+	clock := kerneltest.NewClock()
+	ends := clock.Now().Add(time.Hour)
+	k := kerneltest.Open(t, kernel.WithClock(clock.Now), kernel.WithAuthenticator(login(func(string) (acl.Claims, error) {
+		return acl.Claims{
+			Namespace: kerneltest.Namespace(t, "acme/eng"), Actor: "user:sso", Role: kernel.RoleMember, AgentID: "http",
+			Provenance: string(mem.ProvenanceDocument), ExpiresAt: ends,
+		}, nil
+	})))
+	other := kerneltest.OpenOn(t, k.Pool, kernel.WithClock(clock.Now))
+	owner := k.Key("acme", kernel.RoleOwner)
+	who := must(k.Authenticate(t.Context(), "sso"))
+	order := must(k.WriteAsync(t.Context(), who, kernel.WriteRequest{Text: "The pager is with Dana."}))
+	start(t, other)
+	reply := await(t, k.Kernel, who, order.Token)
+	require.Equal(t, kernel.TicketDone, reply.State)
+	reader := k.Key("acme/eng", kernel.RoleMember)
+	m := must(k.Read(t.Context(), reader, kernel.ReadRequest{ID: reply.Reply.Stored[0]})).Memory
+	require.Equal(t, "user:sso", m.Actor)
+	require.Equal(t, "http", m.AgentID)
+	require.Equal(t, mem.ProvenanceDocument, m.Provenance)
+	require.NoError(t, other.Close(t.Context()))
+
+	order = must(k.WriteAsync(t.Context(), who, kernel.WriteRequest{Text: "The pager is with Sam."}))
+	clock.Advance(2 * time.Hour)
+	start(t, other)
+	reply = await(t, k.Kernel, owner, order.Token)
+	require.Equal(t, kernel.FailureUnauthenticated, reply.Failure)
+}

@@ -3,10 +3,13 @@ package queries_test
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+	"github.com/riverqueue/river/rivermigrate"
 	"github.com/stretchr/testify/require"
 
 	"github.com/memkernel/memkernel/internal/pgtest"
@@ -219,4 +222,16 @@ func TestMigrationsHash(t *testing.T) {
 	t.Parallel()
 	require.Len(t, queries.SchemaHash(), 32)
 	require.Equal(t, queries.SchemaHash(), queries.SchemaHash())
+}
+
+// TestMigrationsRiver: River's schema is the one that the River we build with wants. A newer
+// River with a newer schema needs a migration of ours that names it.
+func TestMigrationsRiver(t *testing.T) {
+	t.Parallel()
+	db := pgtest.Open(t)
+	m, err := rivermigrate.New(riverpgxv5.New(db), &rivermigrate.Config{Schema: "memkernel", Logger: slog.New(slog.DiscardHandler)})
+	require.NoError(t, err)
+	result, err := m.Validate(t.Context(), nil)
+	require.NoError(t, err)
+	require.True(t, result.OK, result.Messages)
 }

@@ -62,6 +62,47 @@ func (q *Queries) GateHold(ctx context.Context, arg GateHoldParams) (bool, error
 	return expect, err
 }
 
+const gateStill = `-- name: GateStill :one
+SELECT memkernel.expect(count(*), 1)
+FROM memkernel.tenants AS t
+LEFT JOIN memkernel.api_keys AS k ON k.tenant = t.tenant AND k.id = (SELECT $1::uuid)
+WHERE t.tenant = $2 AND t.suspended_at IS NULL
+    AND ((SELECT $1::uuid) IS NULL OR (k.id IS NOT NULL
+        AND (k.expires_at IS NULL OR k.expires_at > $3::timestamptz) AND (k.revoked_at IS NULL OR k.revoked_at > $3::timestamptz)))
+    AND (SELECT $4::jsonb) = coalesce((
+        SELECT jsonb_agg(q.document ORDER BY q.namespace)
+        FROM (SELECT unnest((SELECT $5::text[])::text[]) AS path) AS visible
+        CROSS JOIN LATERAL (
+            SELECT p.namespace, p.document FROM memkernel.policies AS p
+            WHERE p.tenant = t.tenant AND p.namespace = visible.path
+            ORDER BY p.version DESC LIMIT 1
+        ) AS q
+    ), '[]')::jsonb
+`
+
+type GateStillParams struct {
+	KeyID      *uuid.UUID
+	Tenant     string
+	Ts         time.Time
+	Policies   json.RawMessage
+	Namespaces []string
+}
+
+// GateStill aborts the transaction unless GateRead would let the caller in with the policies
+// that the kernel knows: GateHold for what does not depend on other memories.
+func (q *Queries) GateStill(ctx context.Context, arg GateStillParams) (bool, error) {
+	row := q.db.QueryRow(ctx, gateStill,
+		arg.KeyID,
+		arg.Tenant,
+		arg.Ts,
+		arg.Policies,
+		arg.Namespaces,
+	)
+	var expect bool
+	err := row.Scan(&expect)
+	return expect, err
+}
+
 const memoryReadRecorded = `-- name: MemoryReadRecorded :many
 
 WITH found AS (

@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/google/uuid"
 
@@ -109,19 +108,13 @@ func (w *Write) ApplyEagerly(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	hold := w.store.holdGate(w.Who, w.Now, w.Draft.DedupeKey[:])
-	return w.store.run(ctx, append([]queries.Step{hold}, steps...)...)
-}
-
-// holdGate returns the step that aborts the transaction unless the caller is let in under
-// KnownPolicies and nothing in its namespace has the dedupe key; the nil key is nobody's.
-func (s *Store) holdGate(who acl.Identity, now time.Time, dedupeKey []byte) queries.Step {
 	p := queries.GateHoldParams{
-		Tenant: who.Tenant(), KeyID: optionalKey(who.KeyID()), Ts: now, Namespaces: who.Scope().Namespaces(),
-		Policies: s.known.get(who.Namespace().String()).raw, Namespace: who.Namespace().String(), DedupeKey: dedupeKey,
+		Tenant: w.Who.Tenant(), KeyID: optionalKey(w.Who.KeyID()), Ts: w.Now, Namespaces: w.Who.Scope().Namespaces(),
+		Policies: w.store.known.get(w.Who.Namespace().String()).raw, Namespace: w.Who.Namespace().String(), DedupeKey: w.Draft.DedupeKey[:],
 	}
-	return func(ctx context.Context, q *queries.Queries) error {
+	hold := func(ctx context.Context, q *queries.Queries) error {
 		_, err := q.GateHold(ctx, p)
 		return err
 	}
+	return w.store.run(ctx, append([]queries.Step{hold}, steps...)...)
 }

@@ -53,7 +53,7 @@ type Order struct {
 func (s *Store) Place(ctx context.Context, o *Order, event *audit.Event, brief bool, add func(context.Context, pgx.Tx) error) error {
 	var steps []queries.Step
 	if o.Hold {
-		steps = append(steps, s.holdGate(o.Who, o.Now, nil))
+		steps = append(steps, s.gateStill(o.Who, o.Now))
 	}
 	steps = append(steps, o.keep(), appendEvent(event))
 	if brief && s.tx == nil {
@@ -70,6 +70,19 @@ func (s *Store) Place(ctx context.Context, o *Order, event *audit.Event, brief b
 		}
 		return mapErr(add(ctx, tx))
 	})
+}
+
+// gateStill returns the step that aborts the transaction unless the caller is let in under
+// KnownPolicies.
+func (s *Store) gateStill(who acl.Identity, now time.Time) queries.Step {
+	p := queries.GateStillParams{
+		Tenant: who.Tenant(), KeyID: optionalKey(who.KeyID()), Ts: now, Namespaces: who.Scope().Namespaces(),
+		Policies: s.known.get(who.Namespace().String()).raw,
+	}
+	return func(ctx context.Context, q *queries.Queries) error {
+		_, err := q.GateStill(ctx, p)
+		return err
+	}
 }
 
 func (o *Order) keep() queries.Step {

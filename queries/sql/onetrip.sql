@@ -109,3 +109,22 @@ WHERE t.tenant = @tenant AND t.suspended_at IS NULL
         SELECT 1 FROM memkernel.memory_objects AS m
         WHERE m.tenant = @tenant AND m.namespace = @namespace AND m.dedupe_key = @dedupe_key
             AND m.t_valid_to IS NULL AND m.status = 'active');
+
+-- GateStill aborts the transaction unless GateRead would let the caller in with the policies
+-- that the kernel knows: GateHold for what does not depend on other memories.
+-- name: GateStill :one
+SELECT memkernel.expect(count(*), 1)
+FROM memkernel.tenants AS t
+LEFT JOIN memkernel.api_keys AS k ON k.tenant = t.tenant AND k.id = (SELECT sqlc.narg('key_id')::uuid)
+WHERE t.tenant = @tenant AND t.suspended_at IS NULL
+    AND ((SELECT sqlc.narg('key_id')::uuid) IS NULL OR (k.id IS NOT NULL
+        AND (k.expires_at IS NULL OR k.expires_at > @ts::timestamptz) AND (k.revoked_at IS NULL OR k.revoked_at > @ts::timestamptz)))
+    AND (SELECT @policies::jsonb) = coalesce((
+        SELECT jsonb_agg(q.document ORDER BY q.namespace)
+        FROM (SELECT unnest((SELECT @namespaces::text[])::text[]) AS path) AS visible
+        CROSS JOIN LATERAL (
+            SELECT p.namespace, p.document FROM memkernel.policies AS p
+            WHERE p.tenant = t.tenant AND p.namespace = visible.path
+            ORDER BY p.version DESC LIMIT 1
+        ) AS q
+    ), '[]')::jsonb;
