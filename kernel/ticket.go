@@ -102,7 +102,8 @@ const (
 // WaitVisible returns when the write behind a token is over: done, so that Search finds it, or
 // failed. It tells apart the two, and says what Ticket would. It looks at once and then at
 // growing intervals, 500 ms at most, and holds no connection in between; it returns ctx's error
-// when ctx is done. The caller is checked at every look. Who sees the ticket is as for Ticket.
+// when ctx is done. The caller is checked at every look. Who sees the ticket is as for Ticket. A
+// look that cannot be had is ErrUnavailable, which says nothing of the write: call again.
 //
 // It is refused (ErrInvalid) in a transaction of the host's, which would be held open by it.
 func (k *Kernel) WaitVisible(ctx context.Context, who Identity, req WaitVisibleRequest) (*TicketReply, error) {

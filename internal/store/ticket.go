@@ -61,7 +61,9 @@ func (s *Store) Place(ctx context.Context, o *Order, event *audit.Event, brief b
 		if err := s.run(ctx, append(steps, loan.Step(add))...); err != nil {
 			return err
 		}
-		_ = loan.Settle(ctx, s.pool) // a hint to those who would find out by themselves
+		hint, cancel := context.WithTimeout(ctx, s.appender.opts.Timeout)
+		defer cancel()
+		_ = loan.Settle(hint, s.pool) // to those who would find out by themselves
 		return nil
 	}
 	return s.inTx(ctx, func(tx pgx.Tx) error {
