@@ -18,14 +18,47 @@ type Brownout string
 // was stored without a vector.
 const BrownoutEmbedder Brownout = "embedder_unavailable"
 
-// errEmbedding is a fault of the model; it degrades a call, it does not fail it.
-var errEmbedding = errors.New("embedding failed")
+// BrownoutWithheld says that a text was not sent to the embedding model, because what it holds
+// may not leave for there: words alone were used, or the memory was stored without a vector.
+const BrownoutWithheld Brownout = "embedding_withheld"
+
+// errEmbedding is a fault of the model, or that the text may not go there (errWithheld); it
+// degrades a call, it does not fail it.
+var (
+	errEmbedding = errors.New("embedding failed")
+	errWithheld  = fmt.Errorf("%w: the text may not be sent to the model", errEmbedding)
+)
+
+// embedBrownout is what a reply says of an embedding that failed.
+func embedBrownout(err error) Brownout {
+	if errors.Is(err, errWithheld) || errors.Is(err, errScanner) {
+		return BrownoutWithheld
+	}
+	return BrownoutEmbedder
+}
+
+// embedQuery is embed for a text that has not been classified.
+func (k *Kernel) embedQuery(ctx context.Context, text string) ([]float32, error) {
+	if k.model.InProcess {
+		return k.embed(ctx, text, nil)
+	}
+	result, err := k.classifyText(ctx, text)
+	if err != nil {
+		return nil, err
+	}
+	class := result.Classification()
+	return k.embed(ctx, text, &class)
+}
 
 // embed returns the unit vector of a text, nil for a text in which the model sees nothing.
-// It fails with errEmbedding when the model does, and with the context's error when the
+// It fails with errEmbedding when the model does or when the text's classification, which may
+// be nil for a model in the process, keeps it from there, and with the context's error when the
 // caller has gone. No transaction or connection of the kernel's is held meanwhile.
-func (k *Kernel) embed(ctx context.Context, text string) ([]float32, error) {
+func (k *Kernel) embed(ctx context.Context, text string, class *mem.Classification) ([]float32, error) {
 	info := k.model
+	if to := destination(&info); to != mem.DestinationLocal && !class.MaySend(to) {
+		return nil, errWithheld
+	}
 	limited, cancel := context.WithTimeout(ctx, k.limits.ModelTimeout)
 	defer cancel()
 	begun := k.now()

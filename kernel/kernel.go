@@ -21,6 +21,7 @@ import (
 	"github.com/memkernel/memkernel/kernel/model"
 	"github.com/memkernel/memkernel/kernel/model/hashing"
 	"github.com/memkernel/memkernel/queries"
+	"github.com/memkernel/memkernel/writepath/classify"
 )
 
 // Kernel is the memory kernel on one database. Make one per process and database with Open
@@ -39,8 +40,11 @@ type Kernel struct {
 	limiter  *limiter
 	logger   *slog.Logger
 	hooks    []Hook
-	now      func() time.Time
-	limits   Limits
+	// classifier and scanner say what a text holds; scanner may be nil.
+	classifier *classify.Classifier
+	scanner    classify.Scanner
+	now        func() time.Time
+	limits     Limits
 	// release undoes what OpenDefault did.
 	release *releaser
 }
@@ -62,6 +66,7 @@ func Open(db *pgxpool.Pool, opts ...Option) (*Kernel, error) {
 		store:    store.New(db, cfg.model, store.AppendOptions{MaxGroup: cfg.limits.AuditGroup, Timeout: cfg.limits.AuditTimeout}),
 		embedder: cfg.embedder, model: cfg.model, drivers: cfg.registry, stuck: &stuckCalls{}, authenticator: cfg.authenticator, issuer: mint.New(),
 		failures: &failureLog{}, limiter: newLimiter(cfg.limits.MaxCallers), logger: cfg.logger, hooks: cfg.hooks,
+		classifier: classify.New(), scanner: cfg.scanner,
 		now: cfg.now, limits: cfg.limits, release: &releaser{},
 	}, nil
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/memkernel/memkernel/driver"
 	"github.com/memkernel/memkernel/kernel/mem"
 	"github.com/memkernel/memkernel/kernel/model"
+	"github.com/memkernel/memkernel/writepath/classify"
 )
 
 // Option configures Open.
@@ -22,6 +23,7 @@ type config struct {
 	authenticator Authenticator
 	logger        *slog.Logger
 	hooks         []Hook
+	scanner       classify.Scanner
 	now           func() time.Time
 	limits        Limits
 
@@ -41,6 +43,12 @@ func WithDrivers(drivers ...driver.Driver) Option {
 // WithAuthenticator plugs in the host's own login. Authenticate hands it every credential
 // that does not have the form of the kernel's own keys.
 func WithAuthenticator(a Authenticator) Option { return func(c *config) { c.authenticator = a } }
+
+// WithClassifier adds a scanner to the built-in classification of what is written: what it
+// finds counts as if the built-in rules had found it, and can only make a text more closely
+// kept. It is asked for every text, bounded by Limits.ModelTimeout; if it fails, panics or hangs
+// the write is ErrUnavailable.
+func WithClassifier(s classify.Scanner) Option { return func(c *config) { c.scanner = s } }
 
 // WithLogger sets where the kernel logs; the default discards. Ids and reasons are logged,
 // never texts.

@@ -220,7 +220,7 @@ func (s *search) close() {
 }
 
 func (s *search) newView(ctx context.Context) *store.View {
-	return s.k.store.NewView(ctx, store.ViewConfig{Scope: s.who.Scope(), Filter: s.filter(), Embed: s.k.embed})
+	return s.k.store.NewView(ctx, store.ViewConfig{Scope: s.who.Scope(), Filter: s.filter(), Embed: s.k.embedQuery})
 }
 
 func (s *search) filter() store.Filter {
@@ -259,7 +259,7 @@ func (s *search) prefetch(ctx context.Context, fetcher driver.Prefetcher) (ahead
 	var embedding []float32
 	if want.Vector > 0 && s.k.model.InProcess {
 		var err error
-		embedding, err = s.k.embed(ctx, s.query.Text)
+		embedding, err = s.k.embedQuery(ctx, s.query.Text)
 		s.view.KeepEmbedding(s.query.Text, embedding, err)
 	}
 	s.ahead, ahead = s.view.Prefetch(s.query.Text, embedding, want)
@@ -406,7 +406,7 @@ func (s *search) describeArms(name string, report store.ArmReport, reply *Search
 	switch {
 	case report.VectorDown:
 		reply.Vector.State = ArmDown
-		reply.Degraded = []Brownout{BrownoutEmbedder}
+		reply.Degraded = []Brownout{embedBrownout(report.EmbedErr)}
 		if name == baseline.Name {
 			reply.Driver = degradedDriver
 		}

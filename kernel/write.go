@@ -31,12 +31,16 @@ type WriteRequest struct {
 	// has been replaced already, the current memory of its chain is replaced instead; if that
 	// one equals the new one in every respect, the write is a duplicate of it.
 	Supersedes ID
+	// Sensitivity is the caller's word on how closely to keep the text. It can raise what the
+	// classifier says, and make a text public in which nothing was found; empty for no word.
+	Sensitivity Sensitivity `json:",omitempty"`
 	// IdempotencyKey makes a retry safe: a second write with the same key by the same caller
 	// returns the first one's reply and changes nothing. At most 256 bytes; empty for none.
 	IdempotencyKey string
 }
 
-// WriteReply says what became of a write. Exactly one of Stored and Deduplicated has an id.
+// WriteReply says what became of a write. Exactly one of Stored, Deduplicated and Rejected has
+// an entry.
 type WriteReply struct {
 	// Stored is the new memory.
 	Stored []ID
@@ -44,12 +48,23 @@ type WriteReply struct {
 	Superseded []ID
 	// Deduplicated is the current memory of the namespace that says the same already.
 	Deduplicated []ID
+	// Rejected says why the text did not become a memory. Nothing of a text that policy blocks
+	// for its secrets is kept, the raw input included.
+	Rejected []Rejection `json:",omitempty"`
+	// Redacted counts the secrets that policy had replaced by their kinds.
+	Redacted int `json:",omitempty"`
 	// Degraded lists what was down; the memory is stored all the same.
 	Degraded []Brownout
-	// Capture identifies the raw input as it was kept.
+	// Capture identifies the raw input as it was kept, without its secrets if policy wants them
+	// redacted; zero if it was not.
 	Capture ID
 	// Replayed reports that this is the reply to an earlier write with the idempotency key.
 	Replayed bool `json:"-"`
+}
+
+// Rejection is a text that did not become a memory.
+type Rejection struct {
+	Reason RejectReason
 }
 
 func (r *WriteRequest) validate(limits *Limits, draft *writepath.Draft) error {
@@ -90,7 +105,7 @@ func (k *Kernel) Write(ctx context.Context, who Identity, req WriteRequest) (*Wr
 	}
 	draft := writepath.Draft{
 		Kind: req.Kind, Text: req.Text, EventTime: req.EventTime, EventEnd: req.EventEnd, Source: req.Source,
-		Provenance: mem.Provenance(who.Provenance()), Supersedes: req.Supersedes,
+		Provenance: mem.Provenance(who.Provenance()), Supersedes: req.Supersedes, Sensitivity: req.Sensitivity,
 	}
 	c := call{op: acl.OpWrite, who: who, memory: req.Supersedes, validate: func() error { return req.validate(&k.limits, &draft) }}
 	w := &store.Write{Who: who, Draft: &draft, IdempotencyKey: req.IdempotencyKey}
@@ -114,6 +129,12 @@ func (k *Kernel) Write(ctx context.Context, who Identity, req WriteRequest) (*Wr
 		if !k.model.InProcess || !w.Eager() || writeAllowed(policy, &draft) != nil {
 			return nil //nolint:nilerr // refused by the gate's policy, which may be another
 		}
+		screened := draft
+		_, changed, rejected, err := k.screen(ctx, policy, &screened)
+		if err != nil || rejected != "" || changed {
+			return err // what is not ordinary takes the long way, from the start
+		}
+		draft.Classification = screened.Classification
 		draft.Prepare()
 		w.Digest = req.digest()
 		begin(cur)
@@ -127,6 +148,9 @@ func (k *Kernel) Write(ctx context.Context, who Identity, req WriteRequest) (*Wr
 			return nil, err
 		}
 		begin(cur)
+		if done, err := k.screenWrite(ctx, cur, w, &state, reply); done || err != nil {
+			return reply, err
+		}
 		for {
 			if err := k.prepareWrite(ctx, w, &state, reply); err != nil {
 				return nil, tellTarget(cur, err, state.TargetHidden)
@@ -142,7 +166,7 @@ func (k *Kernel) Write(ctx context.Context, who Identity, req WriteRequest) (*Wr
 // writeEagerly stores the draft on the assumption that nothing stands against it. A model
 // that fails is left to the long way, which can do without.
 func (k *Kernel) writeEagerly(ctx context.Context, cur *current, w *store.Write) error {
-	embedding, err := k.embed(ctx, w.Draft.Text)
+	embedding, err := k.embed(ctx, w.Draft.Text, &w.Draft.Classification)
 	if err != nil {
 		return nil //nolint:nilerr // asked again, and told then
 	}
@@ -150,6 +174,25 @@ func (k *Kernel) writeEagerly(ctx context.Context, cur *current, w *store.Write)
 	err = w.ApplyEagerly(ctx)
 	cur.answered, cur.recorded = true, err == nil
 	return err
+}
+
+// screenWrite classifies the draft and carries out what policy says
+// of secrets. done reports that the write is over: nothing of the text is kept.
+func (k *Kernel) screenWrite(ctx context.Context, cur *current, w *store.Write, state *writepath.State, reply *WriteReply) (done bool, err error) {
+	secrets, changed, rejected, err := k.screen(ctx, &cur.policy, w.Draft)
+	switch {
+	case err != nil:
+		return false, err
+	case rejected != "":
+		*reply = WriteReply{Rejected: []Rejection{{Reason: rejected}}}
+		describeWrite(cur, reply)
+		return true, nil
+	case changed:
+		reply.Redacted = secrets
+		w.Draft.Prepare()
+		*state, err = w.State(ctx)
+	}
+	return false, err
 }
 
 func writeAllowed(p *mem.EffectivePolicy, d *writepath.Draft) error {
@@ -183,10 +226,10 @@ func (k *Kernel) prepareWrite(ctx context.Context, w *store.Write, state *writep
 			return err
 		}
 	}
-	w.Draft.Embedding, err = k.embed(ctx, w.Draft.Text)
+	w.Draft.Embedding, err = k.embed(ctx, w.Draft.Text, &w.Draft.Classification)
 	w.Draft.Embedded = true
 	if errors.Is(err, errEmbedding) {
-		reply.Degraded = []Brownout{BrownoutEmbedder}
+		reply.Degraded = []Brownout{embedBrownout(err)}
 		return nil
 	}
 	return err
@@ -226,7 +269,7 @@ func tellTarget(cur *current, err error, hidden bool) error {
 
 // writeOutcome fills in the reply for a decision and encodes it. It may run several times.
 func writeOutcome(cur *current, w *store.Write, dec writepath.Decision, reply *WriteReply) ([]byte, audit.Event) {
-	*reply = WriteReply{Capture: w.Capture, Degraded: reply.Degraded}
+	*reply = WriteReply{Capture: w.Capture, Degraded: reply.Degraded, Redacted: reply.Redacted}
 	switch dec.Action {
 	case writepath.Duplicate:
 		reply.Deduplicated = []ID{dec.Memory}
@@ -238,15 +281,25 @@ func writeOutcome(cur *current, w *store.Write, dec writepath.Decision, reply *W
 		reply.Stored = []ID{w.Memory}
 		cur.event.MemoryID = w.Memory
 	}
-	cur.detail = audit.Detail{}
-	cur.detail.Int("stored", int64(len(reply.Stored))).Int("rejected", 0).
-		Int("superseded", int64(len(reply.Superseded))).Int("deduplicated", int64(len(reply.Deduplicated)))
-	for _, b := range reply.Degraded {
-		cur.detail.Str("brownout", string(b))
-	}
+	describeWrite(cur, reply)
 	receipt, err := json.Marshal(reply)
 	if err != nil {
 		panic(err) // ids and constants always encode
 	}
 	return receipt, cur.finish()
+}
+
+func describeWrite(cur *current, reply *WriteReply) {
+	cur.detail = audit.Detail{}
+	cur.detail.Int("stored", int64(len(reply.Stored))).Int("rejected", int64(len(reply.Rejected))).
+		Int("superseded", int64(len(reply.Superseded))).Int("deduplicated", int64(len(reply.Deduplicated)))
+	for _, r := range reply.Rejected {
+		cur.detail.Str("reject_reason", string(r.Reason))
+	}
+	if reply.Redacted > 0 {
+		cur.detail.Int("redacted", int64(reply.Redacted))
+	}
+	for _, b := range reply.Degraded {
+		cur.detail.Str("brownout", string(b))
+	}
 }

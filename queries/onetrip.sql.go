@@ -66,7 +66,8 @@ const memoryReadRecorded = `-- name: MemoryReadRecorded :many
 
 WITH found AS (
     SELECT m.id, m.namespace, m.kind, m.text, m.event_time, m.event_end, m.assertion_time, m.t_valid_from, m.t_valid_to,
-        m.end_reason, m.end_note, m.supersedes, m.status, m.provenance, m.source, m.actor, m.agent_id, m.tokens
+        m.end_reason, m.end_note, m.supersedes, m.status, m.provenance, m.source, m.actor, m.agent_id, m.tokens,
+    m.sensitivity, m.pii_subjects, m.secret_kinds, m.destinations, m.labels
     FROM memkernel.tenants AS t
     JOIN memkernel.memory_objects AS m ON m.tenant = t.tenant
     LEFT JOIN memkernel.api_keys AS k ON k.tenant = t.tenant AND k.id = $1::uuid
@@ -95,7 +96,8 @@ WITH found AS (
     SET hits = a.hits + 1, last_at = greatest(a.last_at, excluded.last_at)
 )
 SELECT f.id, f.namespace, f.kind, f.text, f.event_time, f.event_end, f.assertion_time, f.t_valid_from, f.t_valid_to,
-    f.end_reason, f.end_note, f.supersedes, f.status, f.provenance, f.source, f.actor, f.agent_id, f.tokens
+    f.end_reason, f.end_note, f.supersedes, f.status, f.provenance, f.source, f.actor, f.agent_id, f.tokens,
+    f.sensitivity, f.pii_subjects, f.secret_kinds, f.destinations, f.labels
 FROM found AS f
 LIMIT 1
 `
@@ -134,6 +136,11 @@ type MemoryReadRecordedRow struct {
 	Actor         string
 	AgentID       string
 	Tokens        int32
+	Sensitivity   *string
+	PiiSubjects   []string
+	SecretKinds   []string
+	Destinations  []string
+	Labels        []string
 }
 
 // What needs no second round trip: a call whose caller is let in, whose policies are the ones
@@ -184,6 +191,11 @@ func (q *Queries) MemoryReadRecorded(ctx context.Context, arg MemoryReadRecorded
 			&i.Actor,
 			&i.AgentID,
 			&i.Tokens,
+			&i.Sensitivity,
+			&i.PiiSubjects,
+			&i.SecretKinds,
+			&i.Destinations,
+			&i.Labels,
 		); err != nil {
 			return nil, err
 		}
@@ -198,7 +210,8 @@ func (q *Queries) MemoryReadRecorded(ctx context.Context, arg MemoryReadRecorded
 const memoryServeRecorded = `-- name: MemoryServeRecorded :many
 WITH served AS (
     SELECT m.id, m.namespace, m.kind, m.text, m.event_time, m.event_end, m.assertion_time, m.t_valid_from, m.t_valid_to,
-        m.end_reason, m.end_note, m.supersedes, m.status, m.provenance, m.source, m.actor, m.agent_id, m.tokens
+        m.end_reason, m.end_note, m.supersedes, m.status, m.provenance, m.source, m.actor, m.agent_id, m.tokens,
+    m.sensitivity, m.pii_subjects, m.secret_kinds, m.destinations, m.labels
     FROM memkernel.memory_objects AS m
     WHERE EXISTS (
             SELECT 1 FROM memkernel.tenants AS t
@@ -233,7 +246,8 @@ WITH served AS (
     SET hits = a.hits + 1, last_at = greatest(a.last_at, excluded.last_at)
 )
 SELECT s.id, s.namespace, s.kind, s.text, s.event_time, s.event_end, s.assertion_time, s.t_valid_from, s.t_valid_to,
-    s.end_reason, s.end_note, s.supersedes, s.status, s.provenance, s.source, s.actor, s.agent_id, s.tokens
+    s.end_reason, s.end_note, s.supersedes, s.status, s.provenance, s.source, s.actor, s.agent_id, s.tokens,
+    s.sensitivity, s.pii_subjects, s.secret_kinds, s.destinations, s.labels
 FROM served AS s
 LIMIT cardinality($1::text[])
 `
@@ -276,6 +290,11 @@ type MemoryServeRecordedRow struct {
 	Actor         string
 	AgentID       string
 	Tokens        int32
+	Sensitivity   *string
+	PiiSubjects   []string
+	SecretKinds   []string
+	Destinations  []string
+	Labels        []string
 }
 
 // MemoryServeRecorded is MemoryServe with the audit row of a search that serves exactly these
@@ -326,6 +345,11 @@ func (q *Queries) MemoryServeRecorded(ctx context.Context, arg MemoryServeRecord
 			&i.Actor,
 			&i.AgentID,
 			&i.Tokens,
+			&i.Sensitivity,
+			&i.PiiSubjects,
+			&i.SecretKinds,
+			&i.Destinations,
+			&i.Labels,
 		); err != nil {
 			return nil, err
 		}

@@ -87,6 +87,8 @@ type Memory struct {
 	Actor, AgentID string
 	// Tokens is the estimated size of Text; see EstimateTokens.
 	Tokens int
+	// Classification says what Text holds that must be kept close.
+	Classification Classification
 }
 
 // Current reports whether the memory has not ended.
