@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 
 	"github.com/memkernel/memkernel/kernel/mem"
 	"github.com/memkernel/memkernel/kernel/model"
@@ -15,7 +16,7 @@ import (
 // is not let through.
 var errScanner = errors.New("classifier failed")
 
-// classify says what a text holds, by the built-in rules and the host's scanner.
+// classifyText says what a text holds, by the built-in rules and the host's scanner.
 func (k *Kernel) classifyText(ctx context.Context, text string) (classify.Result, error) {
 	result := k.classifier.Classify(text)
 	if k.scanner == nil {
@@ -47,7 +48,9 @@ func (k *Kernel) classifyText(ctx context.Context, text string) (classify.Result
 	case ctx.Err() != nil:
 		return result, ctx.Err()
 	case err != nil:
-		return result, fmt.Errorf("%w: %w: %w", mem.ErrUnavailable, errScanner, err)
+		// Its words may be the text's.
+		k.logger.LogAttrs(ctx, slog.LevelError, "classifier failed", slog.String("error", fmt.Sprintf("%T", err)))
+		return result, fmt.Errorf("%w: %w", mem.ErrUnavailable, errScanner)
 	}
 	return result, nil
 }

@@ -123,11 +123,11 @@ func Migrate(ctx context.Context, db *pgxpool.Pool, opts ...Option) error {
 	return queries.Migrate(ctx, db)
 }
 
-// Ready reports whether the kernel can work: the schema is this build's, pgvector is 0.7 or
-// newer, and stored vectors are of the configured embedding model. It changes nothing and
-// leaves no audit row. A schema that is not this build's is ErrSchemaMissing, ErrSchemaNewer
-// or ErrSchemaEdited, a database that is not in UTF-8 is ErrEncoding, and one that cannot be
-// reached, or whose pool is closed, is ErrUnavailable. A mismatch of the model is an ErrConflict that names both models;
+// Ready reports whether the kernel can work: the schema is this build's, pgvector is 0.7 or newer,
+// and stored vectors are of the configured embedding model. It changes nothing and leaves no audit
+// row. A schema that is not this build's is ErrSchemaMissing, ErrSchemaNewer or ErrSchemaEdited, a
+// database that is not in UTF-8 is ErrEncoding, and one that cannot be reached, or whose pool is
+// closed, is ErrUnavailable. A mismatch of the model is an ErrConflict that names both models;
 // everything but the vector arm then still works.
 func (k *Kernel) Ready(ctx context.Context) error {
 	version, registered, err := k.store.Ping(ctx)

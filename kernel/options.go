@@ -92,7 +92,8 @@ type Limits struct {
 	DriverTimeout time.Duration
 	// ModelTimeout bounds one call of a model, default 30 s.
 	ModelTimeout time.Duration
-	// AuditTimeout bounds the commit of an audit row, the wait for a connection included,
+	// AuditTimeout bounds the commit of an audit row, and of the answer that it is committed with,
+	// the wait for a connection included,
 	// default 5 s. A call whose row is not durable by then fails.
 	AuditTimeout time.Duration
 	// AuditGroup is the most calls whose audit rows share one commit, default 256; 1 commits

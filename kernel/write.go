@@ -88,10 +88,10 @@ func (r *WriteRequest) digest() [32]byte {
 }
 
 // Write keeps a memory in the caller's namespace. The raw input is kept first; with a remote
-// embedding model it is durable before the model is asked. A text that a current memory of
-// the namespace already says (after case, white space and Unicode form are evened out) is
-// not stored again, whatever its kind, source and times; Supersedes corrects those. Otherwise the memory, its vector, its words and the audit row are
-// committed together or not at all.
+// embedding model it is durable before the model is asked. A text that a current memory of the
+// namespace already says (after case, white space and Unicode form are evened out) is not stored
+// again, whatever its kind, source and times; Supersedes corrects those. Otherwise the memory, its
+// vector, its words and the audit row are committed together or not at all.
 //
 // Any number of processes may write at once: of equal texts one is stored, and writes that
 // replace one memory line up in one chain. A write that loses five races in a row is
@@ -125,20 +125,20 @@ func (k *Kernel) Write(ctx context.Context, who Identity, req WriteRequest) (*Wr
 		w.Digest = req.digest()
 		return store.Ahead{Steps: w.Probe(&state)}, nil
 	}
-	c.eager = func(ctx context.Context, cur *current, policy *mem.EffectivePolicy) error {
+	c.eager = func(ctx context.Context, cur *current, known *store.Known, policy *mem.EffectivePolicy) (sent bool, err error) {
 		if !k.model.InProcess || !w.Eager() || writeAllowed(policy, &draft) != nil {
-			return nil //nolint:nilerr // refused by the gate's policy, which may be another
+			return false, nil //nolint:nilerr // refused by the gate's policy, which may be another
 		}
 		screened := draft
 		_, changed, rejected, err := k.screen(ctx, policy, &screened)
 		if err != nil || rejected != "" || changed {
-			return err // what is not ordinary takes the long way, from the start
+			return false, err // what is not ordinary takes the long way, from the start
 		}
 		draft.Classification = screened.Classification
 		draft.Prepare()
 		w.Digest = req.digest()
 		begin(cur)
-		return k.writeEagerly(ctx, cur, w)
+		return k.writeEagerly(ctx, cur, w, known)
 	}
 	return guard(ctx, k, &c, func(ctx context.Context, cur *current) (*WriteReply, error) {
 		if cur.answered {
@@ -164,16 +164,17 @@ func (k *Kernel) Write(ctx context.Context, who Identity, req WriteRequest) (*Wr
 }
 
 // writeEagerly stores the draft on the assumption that nothing stands against it. A model
-// that fails is left to the long way, which can do without.
-func (k *Kernel) writeEagerly(ctx context.Context, cur *current, w *store.Write) error {
+// that fails is left to the long way, which can do without. A duplicate costs the embedding and
+// an attempt that comes to nothing: new texts are what writes are made of.
+func (k *Kernel) writeEagerly(ctx context.Context, cur *current, w *store.Write, known *store.Known) (sent bool, err error) {
 	embedding, err := k.embed(ctx, w.Draft.Text, &w.Draft.Classification)
 	if err != nil {
-		return nil //nolint:nilerr // asked again, and told then
+		return false, err
 	}
 	w.Draft.Embedding, w.Draft.Embedded = embedding, true
-	err = w.ApplyEagerly(ctx)
+	err = w.ApplyEagerly(ctx, known)
 	cur.answered, cur.recorded = true, err == nil
-	return err
+	return true, err
 }
 
 // screenWrite classifies the draft and carries out what policy says

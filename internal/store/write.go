@@ -357,8 +357,9 @@ func closeArms(who acl.Identity, at place, id mem.ID) []queries.Step {
 
 func bumpNamespace(who acl.Identity, rows, length int64, closed *uuid.UUID) queries.Step {
 	return func(ctx context.Context, q *queries.Queries) error {
-		return q.NamespaceBump(ctx, queries.NamespaceBumpParams{
+		_, err := q.NamespaceBump(ctx, queries.NamespaceBumpParams{
 			Tenant: who.Tenant(), Path: who.Namespace().String(), AddedRows: rows, AddedLength: length, Closed: closed,
 		})
+		return err
 	}
 }
