@@ -69,7 +69,7 @@ func (k *Kernel) screen(ctx context.Context, policy *mem.EffectivePolicy, d *wri
 		}
 	}
 	if secrets > 0 && policy.WriteSecrets == mem.SecretsBlock {
-		return secrets, false, mem.RejectSecretForbidden, nil
+		return secrets, false, mem.RejectSecret, nil
 	}
 	if secrets > 0 && policy.WriteSecrets == mem.SecretsRedact {
 		d.Text = classify.Redact(d.Text, result.Findings)

@@ -157,7 +157,7 @@ func TestBlockedSecretsAreNowhere(t *testing.T) {
 	must(k.Write(t.Context(), dana, kernel.WriteRequest{Text: "Nothing to see."}))
 	for range 2 {
 		reply := must(k.Write(t.Context(), dana, kernel.WriteRequest{Text: "The deploy key is " + madeUpKey + "."}))
-		require.Equal(t, &kernel.WriteReply{Rejected: []kernel.Rejection{{Reason: mem.RejectSecretForbidden}}}, reply)
+		require.Equal(t, &kernel.WriteReply{Rejected: []kernel.Rejection{{Reason: mem.RejectSecret}}}, reply)
 	}
 	requireNowhere(t, k, madeUpKey)
 	require.Equal(t, 1, sqlValue[int](t, k.Pool, `SELECT count(*)::int FROM memkernel.captures`))
