@@ -38,6 +38,7 @@ var allow = map[string][]string{
 
 	"writepath":          level2,
 	"writepath/classify": {"kernel/mem"}, // text in, findings out
+	"writepath/extract":  {"acl", "kernel/mem", "kernel/model"},
 	"driver/baseline":    level2,
 
 	"internal/store": concat(level3, "queries", "internal/mint"),
