@@ -21,9 +21,9 @@
 //     that begins with a pronoun can be anybody's.
 //
 // This is a check of words, not of meaning. It cannot see that roles are swapped within a
-// clause ("Ann pays Bo"), that a fact joins words of distant sentences without a name, that a
-// list after a comma is negated with what stands before it, irony, or a wish or condition
-// told as done; and it rejects free paraphrases and translations. Words are known best in English, German, Spanish
-// and French; Chinese and Japanese are compared by characters; other languages by whole words
-// and their beginnings.
+// clause ("Ann pays Bo"), that a fact joins words of distant clauses of one subject, that a
+// list after a comma is negated with what stands before it, irony, or a wish or condition told
+// as done. It rejects free paraphrases and translations. Words are known best in English,
+// German, Spanish and French; Chinese and Japanese are compared by characters; other languages
+// by whole words and their beginnings.
 package verify

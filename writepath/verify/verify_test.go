@@ -102,6 +102,36 @@ func TestMismatches(t *testing.T) {
 	}
 }
 
+func TestRules(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		source, fact string
+		want         verify.Mismatch
+	}{
+		{"Ann: My dog barks.\nBen: She feeds the dog.", "Ann feeds the dog.", ""},
+		{"Ann: My dog barks.\nBen: And feeds the dog.", "Ann feeds the dog.", verify.MismatchSubject},
+		{"My wife lived in Osaka.", "The user lived in Osaka.", verify.MismatchSubject},
+		{"My wife lived in Osaka.", "The user's wife lived in Osaka.", ""},
+		{"It closes at 6 pm, not at 8 pm.", "It closes at 20:00.", verify.MismatchNegation},
+		{"It closes at 6 pm, not at 8 pm.", "It closes at 18:00.", ""},
+		{"Mi hermana canta.", "El hermano del usuario canta.", verify.MismatchWords},
+		{"Mi hermana canta.", "La hermana del usuario canta.", ""},
+		{"Yesterday Paula met Carl.", "Paula met Carla.", verify.MismatchWords},
+		{"Yesterday Paula met Carl.", "Paula met Carlo.", verify.MismatchWords},
+		{"Wir waren in Berlin.", "Berlins Nutzer waren in Berlin.", ""},
+		{"I was running and swimming.", "The user runs and swims.", ""},
+		{"I read a word.", "The user reads work.", verify.MismatchWords},
+		{"I moved and haven't looked back.", "The user moved.", ""},
+		{"I haven't moved and looked back.", "The user looked back.", verify.MismatchNegation},
+		{"Seoul: 저는 서울에서 삽니다", "사용자는 서울에 산다", verify.MismatchWords}, // Korean verbs are beyond the rules
+		{"저는 서울에서 일합니다", "저는 서울에서 일합니다", ""},
+		{"Анна живёт в Москве.", "Анна живёт в Москве.", ""},
+		{"Анна живёт в Москве.", "Анна живёт в Минске.", verify.MismatchWords},
+	} {
+		require.Equal(t, c.want, one(verify.Source{Text: c.source}, c.fact).Mismatch, "%s -> %s", c.source, c.fact)
+	}
+}
+
 func TestRelativeDates(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2024, 5, 8, 12, 0, 0, 0, time.UTC)
@@ -136,6 +166,8 @@ func TestContextCountsAsSource(t *testing.T) {
 	src.Context = []string{"Mira Oduya"}
 	require.True(t, one(src, "Mira Oduya plays the cello.").Accepted())
 	require.False(t, one(src, "Mira Oduya plays 2 cellos.").Accepted())
+	src = verify.Source{Text: "No.", Context: []string{"Do you smoke?"}}
+	require.True(t, one(src, "The user does not smoke.").Accepted(), "what stands beside a source is not for or against")
 }
 
 func TestALongFactMayHaveOneWordOfItsOwn(t *testing.T) {
