@@ -107,7 +107,9 @@ const (
 	ProvenanceConversation  Provenance = "conversation"
 )
 
-// Rank returns the class's place in the trust lattice, 0 for an unknown class.
+// Rank returns the class's place in the trust lattice, 0 for an unknown class, which so loses
+// to every other. The figures are those of the trust lattice and only order the classes; their distances
+// mean nothing. It is pure.
 func (p Provenance) Rank() int {
 	switch p {
 	case ProvenanceManual:
