@@ -40,6 +40,7 @@ var allow = map[string][]string{
 	"writepath/classify": {"kernel/mem"}, // text in, findings out
 	"writepath/extract":  {"acl", "kernel/mem", "kernel/model"},
 	"writepath/verify":   {"acl", "kernel/mem"}, // no model
+	"writepath/conflict": {"acl", "kernel/mem", "kernel/model"},
 	"driver/baseline":    level2,
 
 	"internal/store": concat(level3, "queries", "internal/mint"),
