@@ -16,5 +16,10 @@
 // broke may still have taken effect; a Write with an idempotency key can be repeated safely.
 // Missing and invisible are the same [ErrNotFound]. Memory text is never logged.
 //
+// Every call can be refused with [ErrUnauthenticated], [ErrForbidden], [ErrTenantSuspended] and
+// [ErrRateLimited], and fail with [ErrUnavailable] when the database, the audit row included, is
+// out of reach. A field out of bounds is an [ErrInvalid] or [ErrTooLarge] that names it, and
+// nothing has happened. A repeat of a call that reads answers anew and counts anew.
+//
 // The zero value of every option and request field is its documented default.
 package kernel

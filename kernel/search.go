@@ -155,8 +155,8 @@ type search struct {
 // row say so. With the embedding model down the words alone rank, which is said as well; a
 // database that cannot be read is ErrUnavailable, never an empty answer. Finding nothing is
 // a success with the audit result "miss". A driver that policy does not allow is
-// ErrForbidden. What is returned counts as accessed by the caller's namespace, unless the
-// caller is an auditor.
+// ErrForbidden. A field out of bounds is ErrInvalid or ErrTooLarge. What is returned counts as
+// accessed by the caller's namespace, unless the caller is an auditor; a repeat counts anew.
 func (k *Kernel) Search(ctx context.Context, who Identity, req SearchRequest) (*SearchReply, error) {
 	s := &search{k: k, who: who, req: &req}
 	defer s.close()
