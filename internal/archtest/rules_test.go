@@ -41,6 +41,7 @@ var allow = map[string][]string{
 	"writepath/extract":  {"acl", "kernel/mem", "kernel/model"},
 	"writepath/verify":   {"acl", "kernel/mem"}, // no model
 	"writepath/conflict": {"acl", "kernel/mem", "kernel/model"},
+	"writepath/entity":   {"acl", "kernel/mem"},
 	"driver/baseline":    level2,
 
 	"internal/store": concat(level3, "queries", "internal/mint"),
