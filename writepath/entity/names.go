@@ -155,6 +155,8 @@ func (r *reading) skipStops(i, end int) int {
 			return i
 		case t.shape == lower || t.shape == number:
 		case utf8.RuneCountInString(t.word) == 1 && (end-i == 1 || !t.dot):
+		case utf8.RuneCountInString(t.word) == 1 && t.word != "I": // an initial
+			return i
 		case s.has(isStop|isRomanceStop) && !s.has(isTitleWord) && !r.excused(i, end):
 		case t.first && end-i > 1 && r.dropsFirst(i, end):
 		default:

@@ -8,6 +8,9 @@ import (
 	"github.com/memkernel/memkernel/kernel/mem"
 )
 
+// maxKey bounds the canonical keys that are kept, in bytes: some characters fold to many.
+const maxKey = 2 * MaxName
+
 // Link says which entity a mention means.
 type Link struct {
 	Mention Mention
@@ -40,7 +43,7 @@ func (l *Link) Learns() bool { return !l.IsNew() && !l.Reason.exact() && l.Reaso
 //
 // known must be what the caller sees and nothing more; what is not in it cannot be found, nor
 // told from what does not exist. Links come in the order of the mentions; a mention without a
-// canonical key has none. The inputs are not changed.
+// canonical key, or with one of more than 400 bytes, has none. The inputs are not changed.
 func Resolve(mentions []Mention, known []Entity) []Link {
 	x := newIndex(known)
 	order := make([]int, len(mentions))
@@ -67,7 +70,7 @@ func Resolve(mentions []Mention, known []Entity) []Link {
 
 func (x *index) resolve(m Mention, present map[int]bool) *Link {
 	key := CanonicalKey(m.Surface)
-	if key == "" {
+	if key == "" || len(key) > maxKey {
 		return nil
 	}
 	found := x.candidates(key, m.Surface, m.Type)
