@@ -152,6 +152,21 @@ func everyCall(k *kerneltest.Kit, who kernel.Identity, id kernel.ID) map[kernel.
 		"key_list": func(ctx context.Context) error {
 			return firstError(k.Keys().List(ctx, who, kernel.ListKeysRequest{}))
 		},
+		"entity_list": func(ctx context.Context) error {
+			return firstError(k.Entities().List(ctx, who, kernel.ListEntitiesRequest{}))
+		},
+		"entity_get": func(ctx context.Context) error {
+			_, err := k.Entities().Get(ctx, who, kernel.GetEntityRequest{ID: id})
+			return err
+		},
+		"entity_merge": func(ctx context.Context) error {
+			_, err := k.Entities().Merge(ctx, who, kernel.MergeEntitiesRequest{ID: id, Into: kernel.ID{1}})
+			return err
+		},
+		"entity_split": func(ctx context.Context) error {
+			_, err := k.Entities().Split(ctx, who, kernel.SplitEntityRequest{ID: id})
+			return err
+		},
 		"policy_put": func(ctx context.Context) error {
 			_, err := k.Policies().Put(ctx, who, kernel.PutPolicyRequest{})
 			return err

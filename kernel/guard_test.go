@@ -15,14 +15,14 @@ import (
 // everyOp lists what a caller can ask for.
 var everyOp = []kernel.Op{
 	"read", "search", "write", "retract", "history", "stats", "policy_get", "audit_search", "key_create", "key_revoke",
-	"key_rotate", "key_list", "policy_put",
+	"key_rotate", "key_list", "policy_put", "entity_list", "entity_get", "entity_merge", "entity_split",
 }
 
 // mayCall is the role table as the product describes it.
 var mayCall = map[kernel.Role][]kernel.Op{
-	kernel.RoleAgent:   {"read", "search", "write", "retract", "history", "stats", "policy_get"},
-	kernel.RoleMember:  {"read", "search", "write", "retract", "history", "stats", "policy_get"},
-	kernel.RoleAuditor: {"read", "search", "history", "stats", "policy_get", "audit_search"},
+	kernel.RoleAgent:   {"read", "search", "write", "retract", "history", "stats", "policy_get", "entity_list", "entity_get"},
+	kernel.RoleMember:  {"read", "search", "write", "retract", "history", "stats", "policy_get", "entity_list", "entity_get"},
+	kernel.RoleAuditor: {"read", "search", "history", "stats", "policy_get", "entity_list", "entity_get", "audit_search"},
 	kernel.RoleAdmin:   everyOp,
 	kernel.RoleOwner:   everyOp,
 }
