@@ -1,7 +1,9 @@
 package entity_test
 
-// corpusB was written before the rules were run on it for the first time, and no rule was
-// changed for any of its sentences: it is what the figures of the package are.
+// corpusB was written before the rules were run on it for the first time, by whoever wrote the
+// rules. That first run had a precision of 0.962, a recall of 0.926 and 0.880 of the types right:
+// those are the honest figures. Some of what it showed has been mended since, so that it is
+// unseen no more.
 var corpusB = []sentence{
 	{"My daughter Emma starts school in September.", "Emma/person"},
 	{"I'm allergic to peanuts, please keep that in mind.", ""},
