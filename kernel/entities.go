@@ -156,7 +156,7 @@ func (h Entities) Get(ctx context.Context, who Identity, req GetEntityRequest) (
 		ids := []ID{req.ID}
 		if req.ID.IsZero() {
 			ids = nil
-			for _, known := range entity.Candidates(req.Name, guessedType(req.Name), store.Known(found, names)) {
+			for _, known := range entity.Candidates(req.Name, guessedType(req.Name), store.JoinEntities(found, names)) {
 				ids = append(ids, known.Entity)
 			}
 		}

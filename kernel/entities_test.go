@@ -29,7 +29,7 @@ func name(t *testing.T, k *kerneltest.Kit, who kernel.Identity, text string) ker
 	var found []store.Entity
 	var aliases store.EntityNames
 	require.NoError(t, queries.Pipeline(t.Context(), k.Pool, s.KnownEntities(who.Scope(), mentions, &found, &aliases)...))
-	links := entity.Resolve(mentions, store.Known(found, aliases))
+	links := entity.Resolve(mentions, store.JoinEntities(found, aliases))
 	steps := s.LinkEntities(who, rep.Stored[0], k.Clock.Now(), links, func() mem.ID { return must(mem.NewID(k.Clock.Now(), rand.Reader)) })
 	require.NoError(t, queries.Pipeline(t.Context(), k.Pool, steps...))
 	if links[0].IsNew() {

@@ -165,8 +165,8 @@ func (s *Store) KnownEntities(scope acl.Scope, names []entity.Mention, out *[]En
 	return []queries.Step{named, also}
 }
 
-// Known joins what KnownEntities read for entity.Resolve.
-func Known(found []Entity, aliases EntityNames) []entity.Entity {
+// JoinEntities joins what KnownEntities read for entity.Resolve.
+func JoinEntities(found []Entity, aliases EntityNames) []entity.Entity {
 	out := make([]entity.Entity, len(found))
 	for i := range found {
 		out[i] = found[i].Entity

@@ -36,7 +36,7 @@ func known(t *testing.T, k *kerneltest.Kit, scope acl.Scope, text string) []enti
 	var found []store.Entity
 	var names store.EntityNames
 	require.NoError(t, queries.Pipeline(t.Context(), k.Pool, openStore(k).KnownEntities(scope, entity.Recognise(text), &found, &names)...))
-	return store.Known(found, names)
+	return store.JoinEntities(found, names)
 }
 
 // remember writes a text and links what it names, as a write will.
