@@ -60,6 +60,10 @@ const (
 	OpKeyList     Op = "key_list"
 	OpPolicyPut   Op = "policy_put"
 	OpPolicyGet   Op = "policy_get"
+	OpEntityList  Op = "entity_list"
+	OpEntityGet   Op = "entity_get"
+	OpEntityMerge Op = "entity_merge"
+	OpEntitySplit Op = "entity_split"
 
 	// These have no caller identity; the host itself calls them.
 	OpAuthenticate  Op = "authenticate"
@@ -73,13 +77,13 @@ const (
 func Allowed(role Role, op Op) bool {
 	var roles []Role
 	switch op {
-	case OpRead, OpSearch, OpHistory, OpStats, OpPolicyGet:
+	case OpRead, OpSearch, OpHistory, OpStats, OpPolicyGet, OpEntityList, OpEntityGet:
 		roles = []Role{RoleAgent, RoleMember, RoleAuditor, RoleAdmin, RoleOwner}
 	case OpWrite, OpWriteAsync, OpTicket, OpWaitVisible, OpRetract:
 		roles = []Role{RoleAgent, RoleMember, RoleAdmin, RoleOwner}
 	case OpAuditSearch:
 		roles = []Role{RoleAuditor, RoleAdmin, RoleOwner}
-	case OpKeyCreate, OpKeyRevoke, OpKeyRotate, OpKeyList, OpPolicyPut:
+	case OpKeyCreate, OpKeyRevoke, OpKeyRotate, OpKeyList, OpPolicyPut, OpEntityMerge, OpEntitySplit:
 		roles = []Role{RoleAdmin, RoleOwner}
 	case OpAuthenticate, OpBootstrap, OpTenantSuspend, OpTenantResume:
 		return false

@@ -34,6 +34,18 @@ type (
 	RateLimit = mem.RateLimit
 	// WritePolicy is the part of a Policy that bounds writes.
 	WritePolicy = mem.WritePolicy
+	// SecretRule says what becomes of a text with a secret in it.
+	SecretRule = mem.SecretRule
+	// Classification says what a text holds that must be kept close.
+	Classification = mem.Classification
+	// Sensitivity says how closely a text is to be kept.
+	Sensitivity = mem.Sensitivity
+	// Destination is a class of places that a text can be sent to.
+	Destination = mem.Destination
+	// Label says how a text speaks.
+	Label = mem.Label
+	// RejectReason says why a candidate did not become a memory.
+	RejectReason = mem.RejectReason
 	// PolicyVersion is one stored version of a Policy.
 	PolicyVersion = mem.PolicyVersion
 

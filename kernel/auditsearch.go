@@ -64,10 +64,11 @@ func (r *AuditSearchRequest) validate() error {
 // AuditSearch returns audit rows of the caller's namespace and everything below it, newest
 // first. It needs role auditor, admin or owner.
 //
-// The call itself, and its own audit row, happens at once; an error comes as the sequence's
-// only element. Later pages are read as the sequence is consumed, each only if the caller's
-// key and tenant still allow it, and a failure to read one ends it with an error. The sequence ends where the log ended when the call was made: rows
-// that are added meanwhile are not in it. It can be consumed several times, also at once.
+// The call itself, and its own audit row, happens at once; an error comes as the sequence's only
+// element. Later pages are read as the sequence is consumed, each only if the caller's key and
+// tenant still allow it, and a failure to read one ends it with an error. The sequence ends where
+// the log ended when the call was made: rows that are added meanwhile are not in it. It can be
+// consumed several times, also at once.
 func (k *Kernel) AuditSearch(ctx context.Context, who Identity, req AuditSearchRequest) iter.Seq2[AuditEvent, error] {
 	root, inside := narrow(who, req.Namespace)
 	query := store.AuditQuery{

@@ -8,6 +8,7 @@ import (
 
 	"github.com/memkernel/memkernel/internal/jobs"
 	"github.com/memkernel/memkernel/internal/store"
+	"github.com/memkernel/memkernel/kernel/mem"
 )
 
 const (
@@ -25,9 +26,13 @@ const (
 // model is down again. It holds no transaction and no connection while the model thinks.
 func (k *Kernel) fillGaps(ctx context.Context, _ jobs.Run[jobs.Embed]) error {
 	for filled, failed := 0, 0; ; {
-		gaps, err := k.store.Gaps(ctx, k.clock(), gapBatch)
+		found, err := k.store.Gaps(ctx, k.clock(), gapBatch)
+		gaps := found
 		if err == nil {
-			gaps, err = k.dropErased(ctx, gaps)
+			gaps, err = k.dropHopeless(ctx, found)
+		}
+		if err == nil && len(gaps) == 0 && len(found) > 0 {
+			continue // those are gone, and there may be more
 		}
 		if err != nil || len(gaps) == 0 {
 			if filled > 0 {
@@ -55,10 +60,11 @@ func (k *Kernel) fillGaps(ctx context.Context, _ jobs.Run[jobs.Embed]) error {
 	}
 }
 
-// dropErased closes the gaps of memories that are no more.
-func (k *Kernel) dropErased(ctx context.Context, gaps []store.Gap) (rest []store.Gap, err error) {
+// dropHopeless closes the gaps of memories that are no more, and of those whose text may not be
+// sent to the model. Their classification never changes: what it forbids is no work to be done.
+func (k *Kernel) dropHopeless(ctx context.Context, gaps []store.Gap) (rest []store.Gap, err error) {
 	for i := range gaps {
-		if gaps[i].Text != "" {
+		if gaps[i].Text != "" && k.maySend(&gaps[i].Classification) {
 			rest = append(rest, gaps[i])
 		} else if err := k.store.FillGap(ctx, &gaps[i], nil); err != nil {
 			return nil, err
@@ -70,11 +76,11 @@ func (k *Kernel) dropErased(ctx context.Context, gaps []store.Gap) (rest []store
 // fillBatch embeds texts in one call or, if that fails, one by one, to find the one that it
 // fails at.
 func (k *Kernel) fillBatch(ctx context.Context, gaps []store.Gap) (filled int, err error) {
-	texts := make([]string, len(gaps))
+	texts, classes := make([]string, len(gaps)), make([]*mem.Classification, len(gaps))
 	for i := range gaps {
-		texts[i] = gaps[i].Text
+		texts[i], classes[i] = gaps[i].Text, &gaps[i].Classification
 	}
-	vectors, err := k.embedMany(ctx, texts)
+	vectors, err := k.embedMany(ctx, texts, classes)
 	if errors.Is(err, errEmbedding) {
 		return k.fillSingly(ctx, gaps)
 	}
@@ -95,7 +101,7 @@ func (k *Kernel) fillSingly(ctx context.Context, gaps []store.Gap) (filled int, 
 	failed := 0
 	for i := range gaps {
 		gap := &gaps[i]
-		embedding, err := k.embed(ctx, gap.Text)
+		embedding, err := k.embed(ctx, gap.Text, &gap.Classification)
 		switch {
 		case errors.Is(err, errEmbedding):
 			if err := k.store.DeferGap(ctx, gap, k.clock().Add(gapPause(gap.Attempts))); err != nil {

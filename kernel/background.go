@@ -42,9 +42,16 @@ func (k *Kernel) newJobs(db *pgxpool.Pool, polling bool) (*jobs.Client, error) {
 	)
 }
 
-// jobTimeout bounds one attempt at a piece of work: a model's answer, and what comes before and
-// after it.
-func (k *Kernel) jobTimeout() time.Duration { return k.limits.ModelTimeout + 2*k.limits.AuditTimeout }
+// jobTimeout bounds one attempt at a piece of work: the answers of the model and of the host's
+// classifier, which is asked again for what is left of a redacted text, and what comes before and
+// after them.
+func (k *Kernel) jobTimeout() time.Duration {
+	answers := time.Duration(1)
+	if k.scanner != nil {
+		answers += 2
+	}
+	return answers*k.limits.ModelTimeout + 2*k.limits.AuditTimeout
+}
 
 const (
 	// overdueAfter is when a ticket that is not over is made sure to have a job. That it has none

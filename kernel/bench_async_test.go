@@ -35,5 +35,5 @@ func BenchmarkWriteAsync(b *testing.B) {
 			require.NoError(b, err)
 		})
 	}
-	p.report(b)
+	p.report(b, 3.0)
 }

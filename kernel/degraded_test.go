@@ -2,6 +2,7 @@ package kernel_test
 
 import (
 	"context"
+	"encoding/base64"
 	"math"
 	"testing"
 
@@ -122,6 +123,18 @@ func everyCall(k *kerneltest.Kit, who kernel.Identity, id kernel.ID) map[kernel.
 			_, err := k.Write(ctx, who, kernel.WriteRequest{Text: "The build is broken."})
 			return err
 		},
+		"write_async": func(ctx context.Context) error {
+			_, err := k.WriteAsync(ctx, who, kernel.WriteRequest{Text: "The build is broken."})
+			return err
+		},
+		"ticket": func(ctx context.Context) error {
+			_, err := k.Ticket(ctx, who, kernel.TicketRequest{ID: id})
+			return err
+		},
+		"wait_visible": func(ctx context.Context) error {
+			_, err := k.WaitVisible(ctx, who, kernel.WaitVisibleRequest{Token: base64.RawURLEncoding.EncodeToString(id[:])})
+			return err
+		},
 		"retract": func(ctx context.Context) error {
 			_, err := k.Retract(ctx, who, kernel.RetractRequest{ID: id})
 			return err
@@ -151,6 +164,21 @@ func everyCall(k *kerneltest.Kit, who kernel.Identity, id kernel.ID) map[kernel.
 		},
 		"key_list": func(ctx context.Context) error {
 			return firstError(k.Keys().List(ctx, who, kernel.ListKeysRequest{}))
+		},
+		"entity_list": func(ctx context.Context) error {
+			return firstError(k.Entities().List(ctx, who, kernel.ListEntitiesRequest{}))
+		},
+		"entity_get": func(ctx context.Context) error {
+			_, err := k.Entities().Get(ctx, who, kernel.GetEntityRequest{ID: id})
+			return err
+		},
+		"entity_merge": func(ctx context.Context) error {
+			_, err := k.Entities().Merge(ctx, who, kernel.MergeEntitiesRequest{ID: id, Into: kernel.ID{1}})
+			return err
+		},
+		"entity_split": func(ctx context.Context) error {
+			_, err := k.Entities().Split(ctx, who, kernel.SplitEntityRequest{ID: id})
+			return err
 		},
 		"policy_put": func(ctx context.Context) error {
 			_, err := k.Policies().Put(ctx, who, kernel.PutPolicyRequest{})

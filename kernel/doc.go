@@ -1,13 +1,12 @@
 // Package kernel is the memory kernel for AI agents: governed memory on one Postgres database.
 //
-// A host opens a [Kernel] on its own pgx pool, or with [OpenDefault] on a private Postgres,
-// gets an identity from a credential with [Kernel.Authenticate], and calls typed syscalls:
-// Write, WriteAsync, Read, Search, Retract, History, Stats and AuditSearch. The caller's namespace and role decide
-// what each call may see and do: a caller in acme/eng/platform reads acme/eng/platform,
-// acme/eng and acme, and writes acme/eng/platform. Nothing is ever overwritten; a change ends
-// one memory and begins another. Every call leaves exactly one audit row, durable before the
-// answer is returned, whether it succeeded, was refused, found nothing or failed; if the row
-// cannot be written the call fails.
+// A host opens a [Kernel] on its own pgx pool, or with [OpenDefault] on a private Postgres, gets an
+// identity from a credential with [Kernel.Authenticate], and calls typed syscalls: Write,
+// WriteAsync, Read, Search, Retract, History, Stats and AuditSearch. The caller's namespace and role decide what each
+// call may see and do: a caller in acme/eng/platform reads acme/eng/platform, acme/eng and acme,
+// and writes acme/eng/platform. Nothing is ever overwritten; a change ends one memory and begins
+// another. Every call leaves exactly one audit row, durable before the answer is returned, whether
+// it succeeded, was refused, found nothing or failed; if the row cannot be written the call fails.
 //
 // # What every syscall has in common
 //
@@ -16,6 +15,11 @@
 // context's error. A call that returned an error because its context ended or the connection
 // broke may still have taken effect; a Write with an idempotency key can be repeated safely.
 // Missing and invisible are the same [ErrNotFound]. Memory text is never logged.
+//
+// Every call can be refused with [ErrUnauthenticated], [ErrForbidden], [ErrTenantSuspended] and
+// [ErrRateLimited], and fail with [ErrUnavailable] when the database, the audit row included, is
+// out of reach. A field out of bounds is an [ErrInvalid] or [ErrTooLarge] that names it, and
+// nothing has happened. A repeat of a call that reads answers anew and counts anew.
 //
 // # Background work
 //

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/memkernel/memkernel/kernel/mem"
 	"github.com/memkernel/memkernel/kernel/model"
@@ -18,23 +19,57 @@ type Brownout string
 // was stored without a vector.
 const BrownoutEmbedder Brownout = "embedder_unavailable"
 
-// errEmbedding is a fault of the model; it degrades a call, it does not fail it.
-var errEmbedding = errors.New("embedding failed")
+// BrownoutWithheld says that a text was not sent to the embedding model, because what it holds
+// may not leave for there: words alone were used, or the memory was stored without a vector.
+const BrownoutWithheld Brownout = "embedding_withheld"
+
+// errEmbedding is a fault of the model, or that the text may not go there (errWithheld); it
+// degrades a call, it does not fail it.
+var (
+	errEmbedding = errors.New("embedding failed")
+	errWithheld  = fmt.Errorf("%w: the text may not be sent to the model", errEmbedding)
+)
+
+// embedBrownout is what a reply says of an embedding that failed.
+func embedBrownout(err error) Brownout {
+	if errors.Is(err, errWithheld) || errors.Is(err, errScanner) {
+		return BrownoutWithheld
+	}
+	return BrownoutEmbedder
+}
+
+// embedQuery is embed for a text that has not been classified.
+func (k *Kernel) embedQuery(ctx context.Context, text string) ([]float32, error) {
+	if k.model.InProcess {
+		return k.embed(ctx, text, nil)
+	}
+	result, err := k.classifyText(ctx, text)
+	if err != nil {
+		return nil, err
+	}
+	class := result.Classification()
+	return k.embed(ctx, text, &class)
+}
 
 // embed returns the unit vector of a text, nil for a text in which the model sees nothing.
-// It fails with errEmbedding when the model does, and with the context's error when the
+// It fails with errEmbedding when the model does or when the text's classification, which may
+// be nil for a model in the process, keeps it from there, and with the context's error when the
 // caller has gone. No transaction or connection of the kernel's is held meanwhile.
-func (k *Kernel) embed(ctx context.Context, text string) ([]float32, error) {
-	vectors, err := k.embedMany(ctx, []string{text})
+func (k *Kernel) embed(ctx context.Context, text string, class *mem.Classification) ([]float32, error) {
+	vectors, err := k.embedMany(ctx, []string{text}, []*mem.Classification{class})
 	if err != nil {
 		return nil, err
 	}
 	return vectors[0], nil
 }
 
-// embedMany is embed for several texts, in one call of the model.
-func (k *Kernel) embedMany(ctx context.Context, texts []string) ([][]float32, error) {
+// embedMany is embed for several texts, in one call of the model. One that may not go there
+// keeps all of them.
+func (k *Kernel) embedMany(ctx context.Context, texts []string, classes []*mem.Classification) ([][]float32, error) {
 	info := k.model
+	if slices.ContainsFunc(classes, func(class *mem.Classification) bool { return !k.maySend(class) }) {
+		return nil, errWithheld
+	}
 	limited, cancel := context.WithTimeout(ctx, k.limits.ModelTimeout)
 	defer cancel()
 	begun := k.now()
@@ -59,6 +94,13 @@ func (k *Kernel) embedMany(ctx context.Context, texts []string) ([][]float32, er
 		}
 	}
 	return out, nil
+}
+
+// maySend reports whether a text so classified may be sent to the embedding model. The
+// classification may be nil for a model in the process.
+func (k *Kernel) maySend(class *mem.Classification) bool {
+	to := destination(&k.model)
+	return to == mem.DestinationLocal || class.MaySend(to)
 }
 
 // askModel asks a remote model on a goroutine of its own, so that one that hangs, whatever

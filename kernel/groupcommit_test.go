@@ -86,7 +86,7 @@ func TestGroupCommitBadRow(t *testing.T) {
 	const n, bad = 40, 30
 	k := groupKit(t, 256)
 	sqlExec(t, k.Pool, `CREATE FUNCTION memkernel.picky() RETURNS trigger LANGUAGE plpgsql AS $$
-		BEGIN IF NEW.purpose = 'bell 30' THEN RAISE EXCEPTION 'not this one'; END IF; RETURN NEW; END $$`)
+		BEGIN IF NEW.purpose = 'bell 30' OR NEW.result = 'error' THEN RAISE EXCEPTION 'not this one'; END IF; RETURN NEW; END $$`)
 	sqlExec(t, k.Pool, `CREATE TRIGGER picky BEFORE INSERT ON memkernel.audit_log FOR EACH ROW EXECUTE FUNCTION memkernel.picky()`)
 	dana := k.Key("acme/eng", kernel.RoleMember)
 	id := must(k.Write(t.Context(), dana, kernel.WriteRequest{Text: "The bell rang."})).Stored[0]

@@ -26,9 +26,8 @@ type call struct {
 	sensitive bool
 	// memory is the memory that the request names.
 	memory mem.ID
-	// eager answers and records the call in one round trip, see eagerly; nil if there is no
-	// such way. It runs only for a caller who was let in before, as far as is known.
-	eager func(context.Context, *current, *mem.EffectivePolicy) error
+	// eager is nil if there is no such way.
+	eager eager
 	// rereads reports that a call that eager recorded without getting the answer can be answered
 	// by asking once more: it changes nothing.
 	rereads bool
@@ -51,6 +50,8 @@ func (c *call) ahead(ctx context.Context) (store.Ahead, error) {
 type current struct {
 	now    time.Time
 	policy mem.EffectivePolicy
+	// known is what policy was made of, nil inside a host's transaction.
+	known *store.Known
 	// event is the audit row in the making; the body adds to it and to detail.
 	event  audit.Event
 	detail audit.Detail
@@ -74,17 +75,17 @@ func (cur *current) finish() audit.Event {
 }
 
 // setPolicy makes policy the call's and lets it say what may be on record.
-func (cur *current) setPolicy(c *call, policy mem.EffectivePolicy) {
-	cur.policy = policy
+func (cur *current) setPolicy(c *call, known *store.Known, policy mem.EffectivePolicy) {
+	cur.known, cur.policy, cur.event.Purpose = known, policy, ""
 	if !c.sensitive && !policy.Sensitive {
 		cur.event.Purpose = audit.Purpose(c.purpose)
 	}
 }
 
 // guard runs a syscall: it validates, asks the role table, reads policy and tenant in one
-// statement, takes a rate token, runs body, and makes sure that exactly one audit row is
-// durable before the answer leaves, however the call ends. Nothing else may call the store
-// on a caller's behalf.
+// statement, takes a rate token, runs body (or has all that done by one statement, see eagerly),
+// and makes sure that exactly one audit row is durable before the answer leaves, however the call
+// ends. Nothing else may call the store on a caller's behalf.
 func guard[Rep any](ctx context.Context, k *Kernel, c *call, body func(context.Context, *current) (*Rep, error)) (*Rep, error) {
 	begun := k.now()
 	ctx = k.hookBegin(ctx, c.op)
@@ -184,7 +185,7 @@ func (k *Kernel) admit(ctx context.Context, c *call, cur *current) error {
 	if err != nil {
 		return err
 	}
-	cur.setPolicy(c, mem.MergePolicies(gate.Policies))
+	cur.setPolicy(c, gate.Known, mem.MergePolicies(gate.Policies))
 	if err := k.checkGate(c.who, gate, cur.now); err != nil {
 		return err
 	}
@@ -270,7 +271,7 @@ func (k *Kernel) settle(ctx context.Context, c *call, cur *current, complete boo
 
 // notRecorded is what the caller is told when the audit row could not be written.
 func (k *Kernel) notRecorded(ctx context.Context, op acl.Op, err error) error {
-	k.logger.LogAttrs(ctx, slog.LevelError, "audit row not written", slog.String("op", string(op)), slog.String("error", err.Error()))
+	k.logger.LogAttrs(ctx, slog.LevelError, "audit row not written", slog.String("op", string(op)), slog.String("error", store.Detail(err)))
 	if errors.Is(err, mem.ErrUnavailable) {
 		return err
 	}
@@ -330,15 +331,18 @@ func (k *Kernel) classify(ctx context.Context, op acl.Op, err error) (reason str
 		return "too_large", err
 	case errors.Is(err, mem.ErrConflict):
 		return "conflict", err
-	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		return "cancelled", err
+	case errors.Is(err, context.Canceled):
+		return "cancelled", context.Canceled
+	case errors.Is(err, context.DeadlineExceeded):
+		return "cancelled", context.DeadlineExceeded
 	case errors.Is(err, writepath.ErrStale):
 		return "unavailable", mem.ErrUnavailable
 	case errors.Is(err, mem.ErrUnavailable):
+		k.logger.LogAttrs(ctx, slog.LevelWarn, "unavailable", slog.String("op", string(op)), slog.String("error", store.Detail(err)))
 		return "unavailable", err
 	}
 	if err != mem.ErrInternal { //nolint:errorlint // the bare sentinel was logged where it arose
-		k.logger.LogAttrs(ctx, slog.LevelError, "syscall failed", slog.String("op", string(op)), slog.String("error", err.Error()))
+		k.logger.LogAttrs(ctx, slog.LevelError, "syscall failed", slog.String("op", string(op)), slog.String("error", store.Detail(err)))
 	}
 	return "internal", mem.ErrInternal
 }

@@ -14,15 +14,22 @@ import (
 
 // everyOp lists what a caller can ask for.
 var everyOp = []kernel.Op{
-	"read", "search", "write", "retract", "history", "stats", "policy_get", "audit_search", "key_create", "key_revoke",
-	"key_rotate", "key_list", "policy_put",
+	"read", "search", "write", "write_async", "ticket", "wait_visible", "retract", "history", "stats", "policy_get", "audit_search",
+	"key_create", "key_revoke",
+	"key_rotate", "key_list", "policy_put", "entity_list", "entity_get", "entity_merge", "entity_split",
 }
 
 // mayCall is the role table as the product describes it.
 var mayCall = map[kernel.Role][]kernel.Op{
-	kernel.RoleAgent:   {"read", "search", "write", "retract", "history", "stats", "policy_get"},
-	kernel.RoleMember:  {"read", "search", "write", "retract", "history", "stats", "policy_get"},
-	kernel.RoleAuditor: {"read", "search", "history", "stats", "policy_get", "audit_search"},
+	kernel.RoleAgent: {
+		"read", "search", "write", "write_async", "ticket", "wait_visible", "retract", "history", "stats", "policy_get",
+		"entity_list", "entity_get",
+	},
+	kernel.RoleMember: {
+		"read", "search", "write", "write_async", "ticket", "wait_visible", "retract", "history", "stats", "policy_get",
+		"entity_list", "entity_get",
+	},
+	kernel.RoleAuditor: {"read", "search", "history", "stats", "policy_get", "entity_list", "entity_get", "audit_search"},
 	kernel.RoleAdmin:   everyOp,
 	kernel.RoleOwner:   everyOp,
 }
@@ -243,7 +250,7 @@ func TestGuardMiss(t *testing.T) {
 	t.Parallel()
 	k := kerneltest.Open(t)
 	calls := everyCall(k, k.Key("acme/eng", kernel.RoleOwner), someID())
-	misses := []kernel.Op{"read", "retract", "history", "key_revoke", "key_rotate", "policy_get"}
+	misses := []kernel.Op{"ticket", "wait_visible", "read", "retract", "history", "key_revoke", "key_rotate", "policy_get"}
 	for _, op := range misses {
 		k.RequireAudit(t, op, "miss", func() {
 			err := calls[op](t.Context())

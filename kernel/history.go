@@ -30,7 +30,8 @@ type HistoryReply struct {
 
 // History returns what a memory replaced and what replaced it: the whole supersede chain,
 // newest first, in pages. It shows what Read would show; missing and invisible are the same
-// ErrNotFound.
+// ErrNotFound. A Limit that is negative is ErrInvalid, one above Limits.MaxPage ErrTooLarge; an
+// After of another chain gives an empty page.
 func (k *Kernel) History(ctx context.Context, who Identity, req HistoryRequest) (*HistoryReply, error) {
 	limit := req.Limit
 	if limit == 0 {

@@ -10,10 +10,10 @@ import (
 	"github.com/memkernel/memkernel/kernel/mem"
 )
 
-// Hook is an observer. A hook embeds [HookDefaults] and implements one or more of
-// [SyscallHook], [ModelHook] and [DriverHook]; Open refuses one that implements none. Hooks run on the calling goroutine, must be
-// safe for concurrent use and should be quick. A panic in one is logged and does not reach
-// the caller. No hook sees text.
+// Hook is an observer. A hook embeds [HookDefaults] and implements one or more of [SyscallHook],
+// [ModelHook] and [DriverHook]; Open refuses one that implements none. Hooks run on the calling
+// goroutine, must be safe for concurrent use and should be quick. A panic in one is logged and does
+// not reach the caller. No hook sees text.
 type Hook interface{ isHook() }
 
 // HookDefaults marks a type as a Hook.

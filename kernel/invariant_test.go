@@ -65,7 +65,7 @@ var invariants = []struct{ name, sql string }{
 		SELECT count(*) FROM memkernel.memory_objects AS m WHERE NOT EXISTS (
 			SELECT FROM memkernel.captures AS c WHERE c.tenant = m.tenant AND c.id = m.capture_id AND c.state = 'done')`},
 	{"done capture whose receipt names a row that is not there", `
-		SELECT count(*) FROM memkernel.captures AS c WHERE c.state = 'done' AND NOT EXISTS (
+		SELECT count(*) FROM memkernel.captures AS c WHERE c.state = 'done' AND jsonb_array_length(coalesce(c.result -> 'Rejected', '[]')) = 0 AND NOT EXISTS (
 			SELECT FROM memkernel.memory_objects AS m WHERE m.tenant = c.tenant
 				AND m.id::text IN (c.result -> 'Stored' ->> 0, c.result -> 'Deduplicated' ->> 0))`},
 	{"key that not exactly one audit row says was made", `

@@ -22,6 +22,7 @@ import (
 	"github.com/memkernel/memkernel/kernel/model"
 	"github.com/memkernel/memkernel/kernel/model/hashing"
 	"github.com/memkernel/memkernel/queries"
+	"github.com/memkernel/memkernel/writepath/classify"
 )
 
 // Kernel is the memory kernel on one database. Make one per process and database with Open
@@ -40,8 +41,11 @@ type Kernel struct {
 	limiter  *limiter
 	logger   *slog.Logger
 	hooks    []Hook
-	now      func() time.Time
-	limits   Limits
+	// classifier and scanner say what a text holds; scanner may be nil.
+	classifier *classify.Classifier
+	scanner    classify.Scanner
+	now        func() time.Time
+	limits     Limits
 	// jobs adds background work and, after Start, runs it; finished tells those who wait in this
 	// process what it has done.
 	jobs     *jobs.Client
@@ -67,6 +71,7 @@ func Open(db *pgxpool.Pool, opts ...Option) (*Kernel, error) {
 		store:    store.New(db, cfg.model, store.AppendOptions{MaxGroup: cfg.limits.AuditGroup, Timeout: cfg.limits.AuditTimeout}),
 		embedder: cfg.embedder, model: cfg.model, drivers: cfg.registry, stuck: &stuckCalls{}, authenticator: cfg.authenticator, issuer: mint.New(),
 		failures: &failureLog{}, limiter: newLimiter(cfg.limits.MaxCallers), logger: cfg.logger, hooks: cfg.hooks,
+		classifier: classify.New(), scanner: cfg.scanner,
 		now: cfg.now, limits: cfg.limits, finished: &bells{}, release: &releaser{},
 	}
 	if k.jobs, err = k.newJobs(db, cfg.polling); err != nil {
@@ -127,11 +132,11 @@ func Migrate(ctx context.Context, db *pgxpool.Pool, opts ...Option) error {
 	return queries.Migrate(ctx, db)
 }
 
-// Ready reports whether the kernel can work: the schema is this build's, pgvector is 0.7 or
-// newer, and stored vectors are of the configured embedding model. It changes nothing and
-// leaves no audit row. A schema that is not this build's is ErrSchemaMissing, ErrSchemaNewer
-// or ErrSchemaEdited, a database that is not in UTF-8 is ErrEncoding, and one that cannot be
-// reached, or whose pool is closed, is ErrUnavailable. A mismatch of the model is an ErrConflict that names both models;
+// Ready reports whether the kernel can work: the schema is this build's, pgvector is 0.7 or newer,
+// and stored vectors are of the configured embedding model. It changes nothing and leaves no audit
+// row. A schema that is not this build's is ErrSchemaMissing, ErrSchemaNewer or ErrSchemaEdited, a
+// database that is not in UTF-8 is ErrEncoding, and one that cannot be reached, or whose pool is
+// closed, is ErrUnavailable. A mismatch of the model is an ErrConflict that names both models;
 // everything but the vector arm then still works.
 func (k *Kernel) Ready(ctx context.Context) error {
 	version, registered, err := k.store.Ping(ctx)

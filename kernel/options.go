@@ -10,6 +10,7 @@ import (
 	"github.com/memkernel/memkernel/driver"
 	"github.com/memkernel/memkernel/kernel/mem"
 	"github.com/memkernel/memkernel/kernel/model"
+	"github.com/memkernel/memkernel/writepath/classify"
 )
 
 // Option configures Open.
@@ -22,6 +23,7 @@ type config struct {
 	authenticator Authenticator
 	logger        *slog.Logger
 	hooks         []Hook
+	scanner       classify.Scanner
 	now           func() time.Time
 	limits        Limits
 	polling       bool
@@ -42,6 +44,12 @@ func WithDrivers(drivers ...driver.Driver) Option {
 // WithAuthenticator plugs in the host's own login. Authenticate hands it every credential
 // that does not have the form of the kernel's own keys.
 func WithAuthenticator(a Authenticator) Option { return func(c *config) { c.authenticator = a } }
+
+// WithClassifier adds a scanner to the built-in classification of what is written: what it
+// finds counts as if the built-in rules had found it, and can only make a text more closely
+// kept. It is asked for every text, bounded by Limits.ModelTimeout; if it fails, panics or hangs
+// the write is ErrUnavailable.
+func WithClassifier(s classify.Scanner) Option { return func(c *config) { c.scanner = s } }
 
 // WithLogger sets where the kernel logs; the default discards. Ids and reasons are logged,
 // never texts.
@@ -90,7 +98,8 @@ type Limits struct {
 	DriverTimeout time.Duration
 	// ModelTimeout bounds one call of a model, default 30 s.
 	ModelTimeout time.Duration
-	// AuditTimeout bounds the commit of an audit row, the wait for a connection included,
+	// AuditTimeout bounds the commit of an audit row, and of the answer that it is committed with,
+	// the wait for a connection included,
 	// default 5 s. A call whose row is not durable by then fails.
 	AuditTimeout time.Duration
 	// AuditGroup is the most calls whose audit rows share one commit, default 256; 1 commits

@@ -65,7 +65,8 @@ func (s *search) logFailure(ctx context.Context, name string, err error) {
 	}
 }
 
-// ask calls the driver, so that one that blocks is left behind. Its view is closed before ask returns, whatever the driver still holds.
+// ask calls the driver, so that one that blocks is left behind. Its view is closed before ask
+// returns, whatever the driver still holds.
 func (s *search) ask(ctx context.Context, name string, d driver.Driver, view *store.View) (planResult, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.k.limits.DriverTimeout)
 	defer cancel()

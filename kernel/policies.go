@@ -61,7 +61,7 @@ type GetPolicyRequest struct {
 }
 
 // Get returns the newest version of a namespace's own policy, ErrNotFound if it has none or
-// the caller may not see it.
+// the caller may not see it. It is for every role and changes nothing.
 func (h Policies) Get(ctx context.Context, who Identity, req GetPolicyRequest) (*PolicyVersion, error) {
 	ns := req.Namespace
 	if ns.IsZero() {

@@ -34,11 +34,11 @@ func (k *Kernel) Read(ctx context.Context, who Identity, req ReadRequest) (*Read
 		steps:    k.store.Find(who.Scope(), req.ID, req.AsOf, &found),
 	}
 	if req.AsOf.IsZero() {
-		c.eager = func(ctx context.Context, cur *current, _ *mem.EffectivePolicy) error {
-			err := k.store.ReadRecorded(ctx, who, req.ID, &cur.event, &found)
+		c.eager = func(ctx context.Context, cur *current, known *store.Known, _ *mem.EffectivePolicy) (sent bool, err error) {
+			err = k.store.ReadRecorded(ctx, who, known, req.ID, &cur.event, &found)
 			cur.answered = found.Memory != nil
 			cur.recorded = cur.answered && err == nil
-			return err
+			return true, err
 		}
 	}
 	return guard(ctx, k, &c, func(_ context.Context, cur *current) (*ReadReply, error) {

@@ -80,7 +80,7 @@ func (k *Kernel) newAttempt(claim *store.Claim, id ID) *attempt {
 		}
 		*a.w.Draft = newDraft(claim.Who, o.request(claim))
 		a.w.Draft.Prepare()
-		a.cur.event.MemoryID = o.Supersedes
+		a.cur.event.MemoryID, a.reply.Redacted = o.Supersedes, o.Redacted
 		return store.Ahead{Steps: a.w.Probe(&a.state)}, nil
 	}
 	a.cur = &current{now: now, event: k.newEvent(a.c, now)}
@@ -139,15 +139,33 @@ func (k *Kernel) runAttempt(ctx context.Context, a *attempt) (err error) {
 	if err != nil {
 		return err
 	}
-	a.cur.setPolicy(a.c, mem.MergePolicies(gate.Policies))
+	a.cur.setPolicy(a.c, gate.Known, mem.MergePolicies(gate.Policies))
 	if err := k.checkGate(a.w.Who, gate, a.cur.now); err != nil {
 		return err
 	}
 	if err := writeAllowed(&a.cur.policy, a.w.Draft); err != nil {
 		return err
 	}
+	// Policy or the classifier may know better by now than when the text was kept.
+	if done, err := k.screenWrite(ctx, a.cur, a.w, &a.state, a.reply); err != nil {
+		return err
+	} else if done {
+		return k.decline(ctx, a)
+	}
 	_, err = k.settleWrite(ctx, a.cur, a.w, &a.state, a.reply)
 	return err
+}
+
+// decline ends a ticket whose text may not become a memory. The raw input stays as it was kept.
+func (k *Kernel) decline(ctx context.Context, a *attempt) error {
+	a.reply.Capture = a.w.Capture
+	a.cur.detail.Str("ticket", a.w.Capture.String())
+	event := a.cur.finish()
+	receipt, err := json.Marshal(a.reply)
+	if err != nil {
+		panic(err) // ids and constants always encode
+	}
+	return a.w.Decline(ctx, receipt, &event)
 }
 
 // final reports whether another attempt would end like this one.

@@ -13,7 +13,6 @@ import (
 	"github.com/memkernel/memkernel/driver/baseline"
 	"github.com/memkernel/memkernel/internal/store"
 	"github.com/memkernel/memkernel/kernel/mem"
-	"github.com/memkernel/memkernel/writepath"
 )
 
 // SearchRequest is a question to the memories that the caller sees.
@@ -144,8 +143,9 @@ type search struct {
 	ahead *store.Prefetch
 	// violations counts proposals of rows that the driver had not been shown.
 	violations int
-	// reply is the answer of an eager search.
+	// reply is the answer of an eager search, and kept what it had if it could not be recorded.
 	reply *SearchReply
+	kept  *kept
 }
 
 // Search ranks the memories that the caller sees and returns the best. The ranking is a
@@ -155,8 +155,8 @@ type search struct {
 // row say so. With the embedding model down the words alone rank, which is said as well; a
 // database that cannot be read is ErrUnavailable, never an empty answer. Finding nothing is
 // a success with the audit result "miss". A driver that policy does not allow is
-// ErrForbidden. What is returned counts as accessed by the caller's namespace, unless the
-// caller is an auditor.
+// ErrForbidden. A field out of bounds is ErrInvalid or ErrTooLarge. What is returned counts as
+// accessed by the caller's namespace, unless the caller is an auditor; a repeat counts anew.
 func (k *Kernel) Search(ctx context.Context, who Identity, req SearchRequest) (*SearchReply, error) {
 	s := &search{k: k, who: who, req: &req}
 	defer s.close()
@@ -183,34 +183,46 @@ func (s *search) setQuery() {
 func (s *search) prepare(ctx context.Context) (store.Ahead, error) {
 	s.close()
 	s.view, s.ahead, s.violations = s.newView(ctx), nil, 0
+	if s.kept != nil {
+		return store.Ahead{}, nil
+	}
 	return s.reads(ctx), nil
 }
 
 // eager searches without waiting for the gate, which is asked when the answer is recorded. It
-// is for the driver that knows nothing but what it is shown and tells nobody.
-func (s *search) eager(ctx context.Context, cur *current, policy *mem.EffectivePolicy) error {
+// is for the driver that knows nothing but what it is shown and tells nobody. A ranking that
+// cannot be recorded as it is, because it is empty or a row of it has ended, is kept for the
+// long way.
+func (s *search) eager(ctx context.Context, cur *current, known *store.Known, policy *mem.EffectivePolicy) (sent bool, err error) {
 	name, err := s.choose(policy)
 	d, ok := s.k.drivers.Get(baseline.Name)
 	if err != nil || name != baseline.Name || !ok || d != baseline.New() || !s.k.model.InProcess || len(s.query.Text) > maxEagerQuery {
-		return nil //nolint:nilerr // refused by the gate's policy, which may be another
+		return false, nil //nolint:nilerr // refused by the gate's policy, which may be another
 	}
 	ahead, err := s.prepare(ctx)
 	if err != nil {
-		return err
+		return false, err
 	}
 	if err := s.k.store.Fetch(ctx, ahead); err != nil {
-		return err
+		return false, err
 	}
 	ranked, reply, err := s.ranked(ctx, name)
 	if err != nil {
-		return err
+		return false, err
 	}
-	done, err := s.serveRecorded(ctx, cur, ranked, reply)
+	done, err := s.serveRecorded(ctx, cur, known, ranked, reply)
 	if err == nil && !done {
-		return writepath.ErrStale
+		s.kept = &kept{picks: ranked, reply: *reply}
+		return true, nil
 	}
 	s.reply, cur.answered = reply, done
-	return err
+	return true, err
+}
+
+// kept is a ranking of the baseline's that is still to be served.
+type kept struct {
+	picks []pick
+	reply SearchReply
 }
 
 func (s *search) close() {
@@ -220,7 +232,7 @@ func (s *search) close() {
 }
 
 func (s *search) newView(ctx context.Context) *store.View {
-	return s.k.store.NewView(ctx, store.ViewConfig{Scope: s.who.Scope(), Filter: s.filter(), Embed: s.k.embed})
+	return s.k.store.NewView(ctx, store.ViewConfig{Scope: s.who.Scope(), Filter: s.filter(), Embed: s.k.embedQuery})
 }
 
 func (s *search) filter() store.Filter {
@@ -259,7 +271,7 @@ func (s *search) prefetch(ctx context.Context, fetcher driver.Prefetcher) (ahead
 	var embedding []float32
 	if want.Vector > 0 && s.k.model.InProcess {
 		var err error
-		embedding, err = s.k.embed(ctx, s.query.Text)
+		embedding, err = s.k.embedQuery(ctx, s.query.Text)
 		s.view.KeepEmbedding(s.query.Text, embedding, err)
 	}
 	s.ahead, ahead = s.view.Prefetch(s.query.Text, embedding, want)
@@ -275,11 +287,19 @@ func (s *search) run(ctx context.Context, cur *current) (*SearchReply, error) {
 	if err != nil {
 		return nil, err
 	}
+	if s.kept != nil && name == baseline.Name {
+		return s.serve(ctx, cur, s.kept.picks, &s.kept.reply)
+	}
 	ranked, reply, err := s.ranked(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	if done, err := s.serveRecorded(ctx, cur, ranked, reply); done || err != nil {
+	return s.serve(ctx, cur, ranked, reply)
+}
+
+// serve turns a ranking into the answer.
+func (s *search) serve(ctx context.Context, cur *current, ranked []pick, reply *SearchReply) (*SearchReply, error) {
+	if done, err := s.serveRecorded(ctx, cur, cur.known, ranked, reply); done || err != nil {
 		return reply, err
 	}
 	if err := s.fill(ctx, ranked, reply); err != nil {
@@ -305,9 +325,12 @@ func (s *search) ranked(ctx context.Context, name string) ([]pick, *SearchReply,
 	return picks, reply, err
 }
 
-// serveRecorded re-reads the ranked rows together with the commit of the audit row that says
-// that all of them are served. If one of them has ended meanwhile, nothing is recorded, and the rows are read again to see what is left.
-func (s *search) serveRecorded(ctx context.Context, cur *current, ranked []pick, reply *SearchReply) (done bool, err error) {
+// serveRecorded re-reads the ranked rows together with the commit of the audit row that says that
+// all of them are served. If one of them has ended meanwhile, nothing is recorded, and the rows are
+// read again to see what is left.
+func (s *search) serveRecorded(
+	ctx context.Context, cur *current, known *store.Known, ranked []pick, reply *SearchReply,
+) (done bool, err error) {
 	want := *reply
 	ids := make([]mem.ID, 0, len(ranked))
 	for _, r := range ranked {
@@ -316,13 +339,13 @@ func (s *search) serveRecorded(ctx context.Context, cur *current, ranked []pick,
 			ids = append(ids, r.Ref)
 		}
 	}
-	if len(ids) == 0 || s.k.store.InTx() {
+	if len(ids) == 0 || known == nil {
 		return false, nil
 	}
 	before := cur.detail
 	describeSearch(cur, &want)
 	event, filter := cur.finish(), s.filter()
-	found, recorded, err := s.k.store.ServeRecorded(ctx, s.who, &filter, ids, &event)
+	found, recorded, err := s.k.store.ServeRecorded(ctx, s.who, known, &filter, ids, &event)
 	if err != nil || !recorded {
 		cur.detail = before
 		return false, err
@@ -406,7 +429,7 @@ func (s *search) describeArms(name string, report store.ArmReport, reply *Search
 	switch {
 	case report.VectorDown:
 		reply.Vector.State = ArmDown
-		reply.Degraded = []Brownout{BrownoutEmbedder}
+		reply.Degraded = []Brownout{embedBrownout(report.EmbedErr)}
 		if name == baseline.Name {
 			reply.Driver = degradedDriver
 		}

@@ -35,7 +35,8 @@ type KindStats struct{ Live, LiveTokens, Superseded, Retracted, Expired int64 }
 type AuditStats struct{ Total, Denied, Failed int64 }
 
 // Stats returns counts over exactly what the caller sees: nothing outside of it changes them.
-// They are read in one statement each and are exact.
+// They are read in one statement each and are exact, which takes time in proportion to what there
+// is to count, ended memories and audit rows included. Errors are those of every syscall.
 func (k *Kernel) Stats(ctx context.Context, who Identity, _ StatsRequest) (*StatsReply, error) {
 	var kinds []store.KindStats
 	var log store.AuditStats

@@ -53,7 +53,8 @@ func (t Tenants) Suspend(ctx context.Context, req TenantRequest) error {
 	return t.set(ctx, acl.OpTenantSuspend, req, true)
 }
 
-// Resume lifts a suspension. A repeat call changes nothing.
+// Resume lifts a suspension. A repeat call changes nothing. A tenant that does not exist is
+// ErrNotFound.
 func (t Tenants) Resume(ctx context.Context, req TenantRequest) error {
 	return t.set(ctx, acl.OpTenantResume, req, false)
 }

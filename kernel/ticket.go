@@ -21,7 +21,8 @@ const (
 	TicketPending TicketState = "pending"
 	// TicketRunning is being worked on.
 	TicketRunning TicketState = "running"
-	// TicketDone has been decided: the memory is stored, or was found to be stored already.
+	// TicketDone has been decided: the memory is stored, or was found to be stored already, or
+	// policy has come to block the text.
 	TicketDone TicketState = "done"
 	// TicketFailed was given up. The raw input is kept.
 	TicketFailed TicketState = "failed"
@@ -40,7 +41,7 @@ const (
 	FailureInvalid         TicketFailure = "invalid"          // the database cannot hold the text
 	FailureTooLarge        TicketFailure = "too_large"        // for the policy
 	FailureConflict        TicketFailure = "conflict"         // as for Write
-	FailureUnavailable     TicketFailure = "unavailable"      // the database, or time ran out
+	FailureUnavailable     TicketFailure = "unavailable"      // the database, the classifier, or time ran out
 	FailureInternal        TicketFailure = "internal"         // a defect, which is in the log
 	FailureAbandoned       TicketFailure = "abandoned"        // every process that tried died over it
 )
@@ -99,8 +100,8 @@ const (
 	lastPause  = 500 * time.Millisecond
 )
 
-// WaitVisible returns when the write behind a token is over: done, so that Search finds it, or
-// failed. It tells apart the two, and says what Ticket would. It looks at once and then at
+// WaitVisible returns when the write behind a token is over: done, so that Search finds what it stored,
+// or failed. It tells apart the two, and says what Ticket would. It looks at once and then at
 // growing intervals, 500 ms at most, and holds no connection in between; it returns ctx's error
 // when ctx is done. The caller is checked at every look. Who sees the ticket is as for Ticket. A
 // look that cannot be had is ErrUnavailable, which says nothing of the write: call again.

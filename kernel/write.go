@@ -31,12 +31,16 @@ type WriteRequest struct {
 	// has been replaced already, the current memory of its chain is replaced instead; if that
 	// one equals the new one in every respect, the write is a duplicate of it.
 	Supersedes ID
+	// Sensitivity is the caller's word on how closely to keep the text. It can raise what the
+	// classifier says, and make a text public in which nothing was found; empty for no word.
+	Sensitivity Sensitivity `json:",omitempty"`
 	// IdempotencyKey makes a retry safe: a second write with the same key by the same caller
 	// returns the first one's reply and changes nothing. At most 256 bytes; empty for none.
 	IdempotencyKey string
 }
 
-// WriteReply says what became of a write. Exactly one of Stored and Deduplicated has an id.
+// WriteReply says what became of a write. Exactly one of Stored, Deduplicated and Rejected has
+// an entry.
 type WriteReply struct {
 	// Stored is the new memory.
 	Stored []ID
@@ -44,12 +48,23 @@ type WriteReply struct {
 	Superseded []ID
 	// Deduplicated is the current memory of the namespace that says the same already.
 	Deduplicated []ID
+	// Rejected says why the text did not become a memory. Nothing of a text that policy blocks
+	// for its secrets is kept, the raw input included.
+	Rejected []Rejection `json:",omitempty"`
+	// Redacted counts the secrets that policy had replaced by their kinds.
+	Redacted int `json:",omitempty"`
 	// Degraded lists what was down; the memory is stored all the same.
 	Degraded []Brownout
-	// Capture identifies the raw input as it was kept.
+	// Capture identifies the raw input as it was kept, without its secrets if policy wants them
+	// redacted; zero if it was not.
 	Capture ID
 	// Replayed reports that this is the reply to an earlier write with the idempotency key.
 	Replayed bool `json:"-"`
+}
+
+// Rejection is a text that did not become a memory.
+type Rejection struct {
+	Reason RejectReason
 }
 
 func (r *WriteRequest) validate(limits *Limits, draft *writepath.Draft) error {
@@ -66,7 +81,7 @@ func newDraft(who Identity, req *WriteRequest) writepath.Draft {
 	}
 	return writepath.Draft{
 		Kind: req.Kind, Text: req.Text, EventTime: req.EventTime, EventEnd: req.EventEnd, Source: req.Source,
-		Provenance: mem.Provenance(who.Provenance()), Supersedes: req.Supersedes,
+		Provenance: mem.Provenance(who.Provenance()), Supersedes: req.Supersedes, Sensitivity: req.Sensitivity,
 	}
 }
 
@@ -84,10 +99,10 @@ func (r *WriteRequest) digest() [32]byte {
 }
 
 // Write keeps a memory in the caller's namespace. The raw input is kept first; with a remote
-// embedding model it is durable before the model is asked. A text that a current memory of
-// the namespace already says (after case, white space and Unicode form are evened out) is
-// not stored again, whatever its kind, source and times; Supersedes corrects those. Otherwise the memory, its vector, its words and the audit row are
-// committed together or not at all.
+// embedding model it is durable before the model is asked. A text that a current memory of the
+// namespace already says (after case, white space and Unicode form are evened out) is not stored
+// again, whatever its kind, source and times; Supersedes corrects those. Otherwise the memory, its
+// vector, its words and the audit row are committed together or not at all.
 //
 // Any number of processes may write at once: of equal texts one is stored, and writes that
 // replace one memory line up in one chain. A write that loses five races in a row is
@@ -115,14 +130,20 @@ func (k *Kernel) Write(ctx context.Context, who Identity, req WriteRequest) (*Wr
 		w.Digest = req.digest()
 		return store.Ahead{Steps: w.Probe(&state)}, nil
 	}
-	c.eager = func(ctx context.Context, cur *current, policy *mem.EffectivePolicy) error {
+	c.eager = func(ctx context.Context, cur *current, known *store.Known, policy *mem.EffectivePolicy) (sent bool, err error) {
 		if !k.model.InProcess || !w.Eager() || writeAllowed(policy, &draft) != nil {
-			return nil //nolint:nilerr // refused by the gate's policy, which may be another
+			return false, nil //nolint:nilerr // refused by the gate's policy, which may be another
 		}
+		screened := draft
+		_, changed, rejected, err := k.screen(ctx, policy, &screened)
+		if err != nil || rejected != "" || changed {
+			return false, err // what is not ordinary takes the long way, from the start
+		}
+		draft.Classification = screened.Classification
 		draft.Prepare()
 		w.Digest = req.digest()
 		begin(cur)
-		return k.writeEagerly(ctx, cur, w)
+		return k.writeEagerly(ctx, cur, w, known)
 	}
 	return guard(ctx, k, &c, func(ctx context.Context, cur *current) (*WriteReply, error) {
 		if cur.answered {
@@ -132,11 +153,14 @@ func (k *Kernel) Write(ctx context.Context, who Identity, req WriteRequest) (*Wr
 			return nil, err
 		}
 		begin(cur)
+		if done, err := k.screenWrite(ctx, cur, w, &state, reply); done || err != nil {
+			return reply, err
+		}
 		return k.settleWrite(ctx, cur, w, &state, reply)
 	})
 }
 
-// settleWrite prepares and commits a write that has been let in.
+// settleWrite prepares and commits a write that has been let in and screened.
 func (k *Kernel) settleWrite(ctx context.Context, cur *current, w *store.Write, state *writepath.State, reply *WriteReply) (*WriteReply, error) {
 	for {
 		if err := k.prepareWrite(ctx, w, state, reply); err != nil {
@@ -150,16 +174,36 @@ func (k *Kernel) settleWrite(ctx context.Context, cur *current, w *store.Write, 
 }
 
 // writeEagerly stores the draft on the assumption that nothing stands against it. A model
-// that fails is left to the long way, which can do without.
-func (k *Kernel) writeEagerly(ctx context.Context, cur *current, w *store.Write) error {
-	embedding, err := k.embed(ctx, w.Draft.Text)
+// that fails is left to the long way, which can do without. A duplicate costs the embedding and
+// an attempt that comes to nothing: new texts are what writes are made of.
+func (k *Kernel) writeEagerly(ctx context.Context, cur *current, w *store.Write, known *store.Known) (sent bool, err error) {
+	embedding, err := k.embed(ctx, w.Draft.Text, &w.Draft.Classification)
 	if err != nil {
-		return nil //nolint:nilerr // asked again, and told then
+		return false, err
 	}
 	w.Draft.Embedding, w.Draft.Embedded = embedding, true
-	err = w.ApplyEagerly(ctx)
+	err = w.ApplyEagerly(ctx, known)
 	cur.answered, cur.recorded = true, err == nil
-	return err
+	return true, err
+}
+
+// screenWrite classifies the draft and carries out what policy says
+// of secrets. done reports that the write is over: nothing of the text is kept.
+func (k *Kernel) screenWrite(ctx context.Context, cur *current, w *store.Write, state *writepath.State, reply *WriteReply) (done bool, err error) {
+	secrets, changed, rejected, err := k.screen(ctx, &cur.policy, w.Draft)
+	switch {
+	case err != nil:
+		return false, err
+	case rejected != "":
+		*reply = WriteReply{Rejected: []Rejection{{Reason: rejected}}}
+		describeWrite(cur, reply)
+		return true, nil
+	case changed:
+		reply.Redacted = max(reply.Redacted, secrets)
+		w.Draft.Prepare()
+		*state, err = w.State(ctx)
+	}
+	return false, err
 }
 
 func writeAllowed(p *mem.EffectivePolicy, d *writepath.Draft) error {
@@ -193,11 +237,12 @@ func (k *Kernel) prepareWrite(ctx context.Context, w *store.Write, state *writep
 			return err
 		}
 	}
-	w.Draft.Embedding, err = k.embed(ctx, w.Draft.Text)
+	w.Draft.Embedding, err = k.embed(ctx, w.Draft.Text, &w.Draft.Classification)
 	w.Draft.Embedded = true
 	if errors.Is(err, errEmbedding) {
-		w.Draft.Unembedded = true
-		reply.Degraded = []Brownout{BrownoutEmbedder}
+		// A text that may not be sent to the model is not asked for again.
+		w.Draft.Unembedded = !errors.Is(err, errWithheld)
+		reply.Degraded = []Brownout{embedBrownout(err)}
 		return nil
 	}
 	return err
@@ -217,7 +262,10 @@ func (k *Kernel) commitWrite(ctx context.Context, cur *current, w *store.Write, 
 			return fmt.Errorf("%w: stored receipt: %w", mem.ErrInternal, err)
 		}
 		reply.Replayed = true
-		cur.detail, cur.event.MemoryID = audit.Detail{}, slices.Concat(reply.Stored, reply.Deduplicated)[0]
+		cur.detail = audit.Detail{}
+		if kept := slices.Concat(reply.Stored, reply.Deduplicated); len(kept) > 0 { // or a worker found it blocked
+			cur.event.MemoryID = kept[0]
+		}
 		cur.detail.Str("replay", "true")
 		return nil
 	default:
@@ -237,7 +285,7 @@ func tellTarget(cur *current, err error, hidden bool) error {
 
 // writeOutcome fills in the reply for a decision and encodes it. It may run several times.
 func writeOutcome(cur *current, w *store.Write, dec writepath.Decision, reply *WriteReply) ([]byte, audit.Event) {
-	*reply = WriteReply{Capture: w.Capture, Degraded: reply.Degraded}
+	*reply = WriteReply{Capture: w.Capture, Degraded: reply.Degraded, Redacted: reply.Redacted}
 	switch dec.Action {
 	case writepath.Duplicate:
 		reply.Deduplicated = []ID{dec.Memory}
@@ -249,15 +297,25 @@ func writeOutcome(cur *current, w *store.Write, dec writepath.Decision, reply *W
 		reply.Stored = []ID{w.Memory}
 		cur.event.MemoryID = w.Memory
 	}
-	cur.detail = audit.Detail{}
-	cur.detail.Int("stored", int64(len(reply.Stored))).Int("rejected", 0).
-		Int("superseded", int64(len(reply.Superseded))).Int("deduplicated", int64(len(reply.Deduplicated)))
-	for _, b := range reply.Degraded {
-		cur.detail.Str("brownout", string(b))
-	}
+	describeWrite(cur, reply)
 	receipt, err := json.Marshal(reply)
 	if err != nil {
 		panic(err) // ids and constants always encode
 	}
 	return receipt, cur.finish()
+}
+
+func describeWrite(cur *current, reply *WriteReply) {
+	cur.detail = audit.Detail{}
+	cur.detail.Int("stored", int64(len(reply.Stored))).Int("rejected", int64(len(reply.Rejected))).
+		Int("superseded", int64(len(reply.Superseded))).Int("deduplicated", int64(len(reply.Deduplicated)))
+	for _, r := range reply.Rejected {
+		cur.detail.Str("reject_reason", string(r.Reason))
+	}
+	if reply.Redacted > 0 {
+		cur.detail.Int("redacted", int64(reply.Redacted))
+	}
+	for _, b := range reply.Degraded {
+		cur.detail.Str("brownout", string(b))
+	}
 }

@@ -22,13 +22,17 @@ import (
 // WriteAsyncReply is the receipt of a write that a worker will run.
 type WriteAsyncReply struct {
 	// Ticket is what to ask Ticket about. It is also the id of the capture, the raw input as
-	// it was kept.
+	// it was kept. It is zero, and Token empty, for a text that was rejected.
 	Ticket ID
 	// Token is what to hand to WaitVisible. It is opaque, and of no use to other callers.
 	Token string
 	// Replayed reports that the idempotency key has been used for this write before: the
 	// ticket is that of the first one, which may be done by now.
 	Replayed bool
+	// Rejected says why the text will not become a memory. Nothing of it is kept.
+	Rejected []Rejection
+	// Redacted counts the secrets that policy had replaced by their kinds, in the raw input too.
+	Redacted int
 }
 
 // WriteAsync is Write for a caller who does not wait: it checks what can be checked at once,
@@ -36,9 +40,16 @@ type WriteAsyncReply struct {
 // model, whatever the write will need. A kernel that was started, in any process on the
 // database, runs the write; until there is one, it waits.
 //
+// The text is classified first, by the host's classifier too, and nothing of it is kept before: if
+// policy blocks its secrets it is rejected, if policy redacts them the redacted text is what is
+// kept and written, and must be no larger than the policy allows; a classifier that fails is
+// ErrUnavailable.
+//
 // The write is run as the caller who issued it. Key, role, policy and tenant are checked again
 // when it runs, so one whose key was revoked meanwhile fails; so does one whose Supersedes turns
-// out to be missing or invisible. It takes effect once, however often it is tried and by
+// out to be missing or invisible. The text is classified again as well: one that policy blocks by
+// then does not become a memory, and the ticket is done with a reply that says Rejected. Its raw
+// input was kept when policy allowed it, never changes, and stays. It takes effect once, however often it is tried and by
 // whom, and leaves a second audit row, of a Write, when it is done or given up. What is given
 // up keeps its raw input.
 //
@@ -59,16 +70,21 @@ func (k *Kernel) WriteAsync(ctx context.Context, who Identity, req WriteRequest)
 		}
 		return store.Ahead{Steps: []queries.Step{o.Earlier(&earlier)}}, nil
 	}
-	c.eager = func(ctx context.Context, cur *current, policy *mem.EffectivePolicy) error {
+	c.eager = func(ctx context.Context, cur *current, known *store.Known, policy *mem.EffectivePolicy) (sent bool, err error) {
 		_, limited := policy.RateLimit(acl.OpWrite)
 		if limited || o.IdempotencyKey != "" || writeAllowed(policy, &draft) != nil {
-			return nil //nolint:nilerr // refused by the gate's policy, which may be another
+			return false, nil //nolint:nilerr // refused by the gate's policy, which may be another
 		}
-		o.Digest, o.Hold = req.digest(), true
-		err := k.placeOrder(ctx, cur, o, &req, earlier, reply)
-		o.Hold = false
+		screened := draft
+		_, changed, rejected, err := k.screen(ctx, policy, &screened)
+		if err != nil || rejected != "" || changed {
+			return false, err // what is not ordinary takes the long way, from the start
+		}
+		o.Digest, o.Hold = req.digest(), known
+		err = k.placeOrder(ctx, cur, o, &req, earlier, reply)
+		o.Hold = nil
 		cur.answered = true
-		return err
+		return true, err
 	}
 	return guard(ctx, k, &c, func(ctx context.Context, cur *current) (*WriteAsyncReply, error) {
 		if cur.answered {
@@ -82,6 +98,11 @@ func (k *Kernel) WriteAsync(ctx context.Context, who Identity, req WriteRequest)
 				return nil, err
 			}
 		}
+		redacted, err := k.screenOrder(ctx, cur, &draft, reply)
+		if err != nil || len(reply.Rejected) > 0 {
+			return reply, err
+		}
+		o.Text = draft.Text
 		for range writepath.MaxAttempts {
 			if earlier.Foreign {
 				return nil, fmt.Errorf("%w: the idempotency key was used for another request", mem.ErrConflict)
@@ -91,6 +112,7 @@ func (k *Kernel) WriteAsync(ctx context.Context, who Identity, req WriteRequest)
 				cur.detail.Str("ticket", earlier.ID.String()).Str("replay", "true")
 				return reply, nil
 			}
+			reply.Redacted = redacted
 			err := k.placeOrder(ctx, cur, o, &req, earlier, reply)
 			if !errors.Is(err, writepath.ErrStale) {
 				return reply, err
@@ -106,15 +128,37 @@ func (k *Kernel) WriteAsync(ctx context.Context, who Identity, req WriteRequest)
 	})
 }
 
+// screenOrder classifies the draft and carries out what policy says of secrets, before anything is
+// kept. A text that is rejected is so in the reply.
+func (k *Kernel) screenOrder(ctx context.Context, cur *current, draft *writepath.Draft, reply *WriteAsyncReply) (redacted int, err error) {
+	*reply = WriteAsyncReply{}
+	secrets, changed, rejected, err := k.screen(ctx, &cur.policy, draft)
+	switch {
+	case err != nil:
+		return 0, err
+	case rejected != "":
+		reply.Rejected = []Rejection{{Reason: rejected}}
+		describeWrite(cur, &WriteReply{Rejected: reply.Rejected})
+		return 0, nil
+	case changed:
+		// It may have grown, and the worker is given nothing else.
+		return secrets, writeAllowed(&cur.policy, draft)
+	}
+	return 0, nil
+}
+
 // placeOrder commits the order, as a new ticket or, if there is an earlier one, as that.
 func (k *Kernel) placeOrder(ctx context.Context, cur *current, o *store.Order, req *WriteRequest, earlier store.Earlier, reply *WriteAsyncReply) error {
 	o.Now, o.ID, o.Renew = cur.now, earlier.ID, !earlier.ID.IsZero()
 	if !o.Renew {
 		o.ID = newID(cur.now)
 	}
-	o.Request = encodeOrder(req)
-	*reply = WriteAsyncReply{Ticket: o.ID, Token: tokenOf(o.ID)}
+	o.Request = encodeOrder(req, reply.Redacted)
+	*reply = WriteAsyncReply{Ticket: o.ID, Token: tokenOf(o.ID), Redacted: reply.Redacted}
 	cur.detail.Str("ticket", o.ID.String())
+	if reply.Redacted > 0 {
+		cur.detail.Int("redacted", int64(reply.Redacted))
+	}
 	event := cur.finish()
 	err := k.store.Place(ctx, o, &event, k.jobs.Brief(), func(ctx context.Context, tx pgx.Tx) error {
 		return k.jobs.Add(ctx, tx, jobs.Write{Tenant: o.Who.Tenant(), Ticket: o.ID})
@@ -128,16 +172,20 @@ func (k *Kernel) placeOrder(ctx context.Context, cur *current, o *store.Order, r
 
 // order is what a ticket keeps of a request, beside its text and its idempotency key.
 type order struct {
-	Kind       Kind      `json:"kind"`
-	Source     string    `json:"source,omitzero"`
-	EventTime  time.Time `json:"eventTime,omitzero"`
-	EventEnd   time.Time `json:"eventEnd,omitzero"`
-	Supersedes ID        `json:"supersedes,omitzero"`
+	Kind        Kind        `json:"kind"`
+	Source      string      `json:"source,omitzero"`
+	EventTime   time.Time   `json:"eventTime,omitzero"`
+	EventEnd    time.Time   `json:"eventEnd,omitzero"`
+	Supersedes  ID          `json:"supersedes,omitzero"`
+	Sensitivity Sensitivity `json:"sensitivity,omitzero"`
+	// Redacted is how many secrets are not in the text any more.
+	Redacted int `json:"redacted,omitzero"`
 }
 
-func encodeOrder(req *WriteRequest) []byte {
+func encodeOrder(req *WriteRequest, redacted int) []byte {
 	b, err := json.Marshal(&order{
 		Kind: req.Kind, Source: req.Source, EventTime: req.EventTime.UTC(), EventEnd: req.EventEnd.UTC(), Supersedes: req.Supersedes,
+		Sensitivity: req.Sensitivity, Redacted: redacted,
 	})
 	if err != nil {
 		panic(err) // times are valid by now, and the rest always encodes
@@ -149,7 +197,7 @@ func encodeOrder(req *WriteRequest) []byte {
 func (o *order) request(c *store.Claim) *WriteRequest {
 	return &WriteRequest{
 		Text: c.Text, Kind: o.Kind, EventTime: o.EventTime, EventEnd: o.EventEnd, Source: o.Source, Supersedes: o.Supersedes,
-		IdempotencyKey: c.IdempotencyKey,
+		Sensitivity: o.Sensitivity, IdempotencyKey: c.IdempotencyKey,
 	}
 }
 

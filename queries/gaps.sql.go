@@ -99,7 +99,8 @@ func (q *Queries) GapInsert(ctx context.Context, arg GapInsertParams) error {
 }
 
 const gapList = `-- name: GapList :many
-SELECT g.tenant, g.memory_id, coalesce(m.namespace, '') AS namespace, coalesce(m.text, '') AS text, g.attempts
+SELECT g.tenant, g.memory_id, coalesce(m.namespace, '') AS namespace, coalesce(m.text, '') AS text,
+    coalesce(m.destinations, '{}')::text[] AS destinations, g.attempts
 FROM memkernel.embedding_gaps AS g
 JOIN memkernel.tenants AS t ON t.tenant = g.tenant AND t.suspended_at IS NULL
 LEFT JOIN memkernel.memory_objects AS m ON m.tenant = g.tenant AND m.id = g.memory_id
@@ -114,11 +115,12 @@ type GapListParams struct {
 }
 
 type GapListRow struct {
-	Tenant    string
-	MemoryID  uuid.UUID
-	Namespace string
-	Text      string
-	Attempts  int32
+	Tenant       string
+	MemoryID     uuid.UUID
+	Namespace    string
+	Text         string
+	Destinations []string
+	Attempts     int32
 }
 
 // GapList returns texts to embed, of all tenants that are served: for a worker, which shows
@@ -138,6 +140,7 @@ func (q *Queries) GapList(ctx context.Context, arg GapListParams) ([]GapListRow,
 			&i.MemoryID,
 			&i.Namespace,
 			&i.Text,
+			&i.Destinations,
 			&i.Attempts,
 		); err != nil {
 			return nil, err

@@ -34,7 +34,8 @@ func (q *Queries) MemoryDuplicate(ctx context.Context, arg MemoryDuplicateParams
 
 const memoryGet = `-- name: MemoryGet :many
 SELECT m.id, m.namespace, m.kind, m.text, m.event_time, m.event_end, m.assertion_time, m.t_valid_from, m.t_valid_to,
-    m.end_reason, m.end_note, m.supersedes, m.status, m.provenance, m.source, m.actor, m.agent_id, m.tokens
+    m.end_reason, m.end_note, m.supersedes, m.status, m.provenance, m.source, m.actor, m.agent_id, m.tokens,
+    m.sensitivity, m.pii_subjects, m.secret_kinds, m.destinations, m.labels
 FROM memkernel.memory_objects AS m
 WHERE m.tenant = $1 AND m.namespace = ANY($2::text[]) AND m.status = 'active'
     AND m.id = $3
@@ -66,6 +67,11 @@ type MemoryGetRow struct {
 	Actor         string
 	AgentID       string
 	Tokens        int32
+	Sensitivity   *string
+	PiiSubjects   []string
+	SecretKinds   []string
+	Destinations  []string
+	Labels        []string
 }
 
 // MemoryGet reads one visible memory, ended or not. With as_of, the version of its chain
@@ -98,6 +104,11 @@ func (q *Queries) MemoryGet(ctx context.Context, arg MemoryGetParams) ([]MemoryG
 			&i.Actor,
 			&i.AgentID,
 			&i.Tokens,
+			&i.Sensitivity,
+			&i.PiiSubjects,
+			&i.SecretKinds,
+			&i.Destinations,
+			&i.Labels,
 		); err != nil {
 			return nil, err
 		}
@@ -111,7 +122,8 @@ func (q *Queries) MemoryGet(ctx context.Context, arg MemoryGetParams) ([]MemoryG
 
 const memoryGetAsOf = `-- name: MemoryGetAsOf :many
 SELECT m.id, m.namespace, m.kind, m.text, m.event_time, m.event_end, m.assertion_time, m.t_valid_from, m.t_valid_to,
-    m.end_reason, m.end_note, m.supersedes, m.status, m.provenance, m.source, m.actor, m.agent_id, m.tokens
+    m.end_reason, m.end_note, m.supersedes, m.status, m.provenance, m.source, m.actor, m.agent_id, m.tokens,
+    m.sensitivity, m.pii_subjects, m.secret_kinds, m.destinations, m.labels
 FROM memkernel.memory_objects AS o
 JOIN memkernel.memory_objects AS m ON m.tenant = o.tenant AND m.namespace = o.namespace
     AND (m.id = coalesce(o.chain, o.id) OR m.chain = coalesce(o.chain, o.id))
@@ -146,6 +158,11 @@ type MemoryGetAsOfRow struct {
 	Actor         string
 	AgentID       string
 	Tokens        int32
+	Sensitivity   *string
+	PiiSubjects   []string
+	SecretKinds   []string
+	Destinations  []string
+	Labels        []string
 }
 
 func (q *Queries) MemoryGetAsOf(ctx context.Context, arg MemoryGetAsOfParams) ([]MemoryGetAsOfRow, error) {
@@ -181,6 +198,11 @@ func (q *Queries) MemoryGetAsOf(ctx context.Context, arg MemoryGetAsOfParams) ([
 			&i.Actor,
 			&i.AgentID,
 			&i.Tokens,
+			&i.Sensitivity,
+			&i.PiiSubjects,
+			&i.SecretKinds,
+			&i.Destinations,
+			&i.Labels,
 		); err != nil {
 			return nil, err
 		}
@@ -214,7 +236,8 @@ func (q *Queries) MemoryHidden(ctx context.Context, arg MemoryHiddenParams) (boo
 
 const memoryHistory = `-- name: MemoryHistory :many
 SELECT m.id, m.namespace, m.kind, m.text, m.event_time, m.event_end, m.assertion_time, m.t_valid_from, m.t_valid_to,
-    m.end_reason, m.end_note, m.supersedes, m.status, m.provenance, m.source, m.actor, m.agent_id, m.tokens
+    m.end_reason, m.end_note, m.supersedes, m.status, m.provenance, m.source, m.actor, m.agent_id, m.tokens,
+    m.sensitivity, m.pii_subjects, m.secret_kinds, m.destinations, m.labels
 FROM memkernel.memory_objects AS o
 JOIN memkernel.memory_objects AS m ON m.tenant = o.tenant AND m.namespace = o.namespace
     AND (m.id = coalesce(o.chain, o.id) OR m.chain = coalesce(o.chain, o.id))
@@ -253,6 +276,11 @@ type MemoryHistoryRow struct {
 	Actor         string
 	AgentID       string
 	Tokens        int32
+	Sensitivity   *string
+	PiiSubjects   []string
+	SecretKinds   []string
+	Destinations  []string
+	Labels        []string
 }
 
 // MemoryHistory lists a visible memory's whole chain, newest first, or what of it is older
@@ -291,6 +319,11 @@ func (q *Queries) MemoryHistory(ctx context.Context, arg MemoryHistoryParams) ([
 			&i.Actor,
 			&i.AgentID,
 			&i.Tokens,
+			&i.Sensitivity,
+			&i.PiiSubjects,
+			&i.SecretKinds,
+			&i.Destinations,
+			&i.Labels,
 		); err != nil {
 			return nil, err
 		}
@@ -329,10 +362,11 @@ func (q *Queries) MemoryHold(ctx context.Context, arg MemoryHoldParams) (bool, e
 const memoryInsert = `-- name: MemoryInsert :exec
 INSERT INTO memkernel.memory_objects (tenant, id, namespace, kind, text, dedupe_key, event_time, event_end,
     assertion_time, t_valid_from, provenance, source, actor, key_id, agent_id, tokens, capture_id,
-    terms, terms_length, terms_version)
+    terms, terms_length, terms_version, sensitivity, pii_subjects, secret_kinds, destinations, labels)
 VALUES ($1, $2, $3, $4, $5, $6, $7::timestamptz,
     $8::timestamptz, $9, $10, $11, $12, $13,
-    $14::uuid, $15, $16, $17, $18, $19, $20)
+    $14::uuid, $15, $16, $17, $18, $19, $20,
+    $21::text, $22::text[], $23::text[], $24::text[], $25::text[])
 `
 
 type MemoryInsertParams struct {
@@ -356,6 +390,11 @@ type MemoryInsertParams struct {
 	Terms         []int64
 	TermsLength   int32
 	TermsVersion  int16
+	Sensitivity   string
+	PiiSubjects   []string
+	SecretKinds   []string
+	Destinations  []string
+	Labels        []string
 }
 
 func (q *Queries) MemoryInsert(ctx context.Context, arg MemoryInsertParams) error {
@@ -380,6 +419,11 @@ func (q *Queries) MemoryInsert(ctx context.Context, arg MemoryInsertParams) erro
 		arg.Terms,
 		arg.TermsLength,
 		arg.TermsVersion,
+		arg.Sensitivity,
+		arg.PiiSubjects,
+		arg.SecretKinds,
+		arg.Destinations,
+		arg.Labels,
 	)
 	return err
 }
@@ -417,7 +461,8 @@ func (q *Queries) MemoryRetract(ctx context.Context, arg MemoryRetractParams) (b
 
 const memoryServe = `-- name: MemoryServe :many
 SELECT m.id, m.namespace, m.kind, m.text, m.event_time, m.event_end, m.assertion_time, m.t_valid_from, m.t_valid_to,
-    m.end_reason, m.end_note, m.supersedes, m.status, m.provenance, m.source, m.actor, m.agent_id, m.tokens
+    m.end_reason, m.end_note, m.supersedes, m.status, m.provenance, m.source, m.actor, m.agent_id, m.tokens,
+    m.sensitivity, m.pii_subjects, m.secret_kinds, m.destinations, m.labels
 FROM memkernel.memory_objects AS m
 WHERE m.tenant = $1 AND m.id = ANY(($2::text[])::uuid[]) AND m.namespace = ANY($3::text[]) AND m.status = 'active'
     AND CASE
@@ -456,6 +501,11 @@ type MemoryServeRow struct {
 	Actor         string
 	AgentID       string
 	Tokens        int32
+	Sensitivity   *string
+	PiiSubjects   []string
+	SecretKinds   []string
+	Destinations  []string
+	Labels        []string
 }
 
 // MemoryServe re-reads what a driver proposed, under the same conditions that the view
@@ -495,6 +545,11 @@ func (q *Queries) MemoryServe(ctx context.Context, arg MemoryServeParams) ([]Mem
 			&i.Actor,
 			&i.AgentID,
 			&i.Tokens,
+			&i.Sensitivity,
+			&i.PiiSubjects,
+			&i.SecretKinds,
+			&i.Destinations,
+			&i.Labels,
 		); err != nil {
 			return nil, err
 		}
@@ -568,10 +623,12 @@ WITH closed AS (
 ), made AS (
     INSERT INTO memkernel.memory_objects (tenant, id, namespace, kind, text, dedupe_key, event_time, event_end,
         assertion_time, t_valid_from, provenance, source, actor, key_id, agent_id, tokens, capture_id,
-        terms, terms_length, terms_version, supersedes, chain, chain_pos)
+        terms, terms_length, terms_version, sensitivity, pii_subjects, secret_kinds, destinations, labels,
+        supersedes, chain, chain_pos)
     SELECT $2, $5, $4, $6, $7, $8, $9::timestamptz,
         $10::timestamptz, $11, c.t_valid_to, $12, $13, $14,
-        $15::uuid, $16, $17, $18, $19, $20, $21, c.id, c.chain,
+        $15::uuid, $16, $17, $18, $19, $20, $21,
+        $22::text, $23::text[], $24::text[], $25::text[], $26::text[], c.id, c.chain,
         c.chain_pos + 1
     FROM closed AS c
     RETURNING id
@@ -601,6 +658,11 @@ type MemorySupersedeParams struct {
 	Terms         []int64
 	TermsLength   int32
 	TermsVersion  int16
+	Sensitivity   string
+	PiiSubjects   []string
+	SecretKinds   []string
+	Destinations  []string
+	Labels        []string
 }
 
 // MemorySupersede closes the victim and inserts its successor in one statement. The guard
@@ -630,6 +692,11 @@ func (q *Queries) MemorySupersede(ctx context.Context, arg MemorySupersedeParams
 		arg.Terms,
 		arg.TermsLength,
 		arg.TermsVersion,
+		arg.Sensitivity,
+		arg.PiiSubjects,
+		arg.SecretKinds,
+		arg.Destinations,
+		arg.Labels,
 	)
 	var expect bool
 	err := row.Scan(&expect)

@@ -16,13 +16,14 @@ import (
 const gateHold = `-- name: GateHold :one
 SELECT memkernel.expect(count(*), 1)
 FROM memkernel.tenants AS t
-LEFT JOIN memkernel.api_keys AS k ON k.tenant = t.tenant AND k.id = $1::uuid
-WHERE t.tenant = $2 AND t.suspended_at IS NULL
-    AND ($1::uuid IS NULL OR (k.id IS NOT NULL
-        AND (k.expires_at IS NULL OR k.expires_at > $3::timestamptz) AND (k.revoked_at IS NULL OR k.revoked_at > $3::timestamptz)))
-    AND $4::jsonb = coalesce((
+JOIN memkernel.namespaces AS n ON n.tenant = t.tenant AND n.path = $1 AND n.id = $2 AND n.tenant_id = $3
+LEFT JOIN memkernel.api_keys AS k ON k.tenant = t.tenant AND k.id = (SELECT $4::uuid)
+WHERE t.tenant = $5 AND t.suspended_at IS NULL
+    AND ((SELECT $4::uuid) IS NULL OR (k.id IS NOT NULL
+        AND (k.expires_at IS NULL OR k.expires_at > $6::timestamptz) AND (k.revoked_at IS NULL OR k.revoked_at > $6::timestamptz)))
+    AND (SELECT $7::jsonb) = coalesce((
         SELECT jsonb_agg(q.document ORDER BY q.namespace)
-        FROM (SELECT unnest($5::text[]) AS path) AS visible
+        FROM (SELECT unnest((SELECT $8::text[])::text[]) AS path) AS visible
         CROSS JOIN LATERAL (
             SELECT p.namespace, p.document FROM memkernel.policies AS p
             WHERE p.tenant = t.tenant AND p.namespace = visible.path
@@ -31,30 +32,35 @@ WHERE t.tenant = $2 AND t.suspended_at IS NULL
     ), '[]')::jsonb
     AND NOT EXISTS (
         SELECT 1 FROM memkernel.memory_objects AS m
-        WHERE m.tenant = $2 AND m.namespace = $6 AND m.dedupe_key = $7
+        WHERE m.tenant = $5 AND m.namespace = $1 AND m.dedupe_key = $9
             AND m.t_valid_to IS NULL AND m.status = 'active')
 `
 
 type GateHoldParams struct {
+	Namespace  string
+	Ns         int32
+	TenantID   int32
 	KeyID      *uuid.UUID
 	Tenant     string
 	Ts         time.Time
 	Policies   json.RawMessage
 	Namespaces []string
-	Namespace  string
 	DedupeKey  []byte
 }
 
 // GateHold aborts the transaction of a write unless GateRead would let its caller in with the
-// policies that the kernel knows, and unless nothing says the text already.
+// policies that the kernel knows, unless the namespace's integers are the ones it knows, and
+// unless nothing says the text already.
 func (q *Queries) GateHold(ctx context.Context, arg GateHoldParams) (bool, error) {
 	row := q.db.QueryRow(ctx, gateHold,
+		arg.Namespace,
+		arg.Ns,
+		arg.TenantID,
 		arg.KeyID,
 		arg.Tenant,
 		arg.Ts,
 		arg.Policies,
 		arg.Namespaces,
-		arg.Namespace,
 		arg.DedupeKey,
 	)
 	var expect bool
@@ -107,7 +113,8 @@ const memoryReadRecorded = `-- name: MemoryReadRecorded :many
 
 WITH found AS (
     SELECT m.id, m.namespace, m.kind, m.text, m.event_time, m.event_end, m.assertion_time, m.t_valid_from, m.t_valid_to,
-        m.end_reason, m.end_note, m.supersedes, m.status, m.provenance, m.source, m.actor, m.agent_id, m.tokens
+        m.end_reason, m.end_note, m.supersedes, m.status, m.provenance, m.source, m.actor, m.agent_id, m.tokens,
+    m.sensitivity, m.pii_subjects, m.secret_kinds, m.destinations, m.labels
     FROM memkernel.tenants AS t
     JOIN memkernel.memory_objects AS m ON m.tenant = t.tenant
     LEFT JOIN memkernel.api_keys AS k ON k.tenant = t.tenant AND k.id = $1::uuid
@@ -136,7 +143,8 @@ WITH found AS (
     SET hits = a.hits + 1, last_at = greatest(a.last_at, excluded.last_at)
 )
 SELECT f.id, f.namespace, f.kind, f.text, f.event_time, f.event_end, f.assertion_time, f.t_valid_from, f.t_valid_to,
-    f.end_reason, f.end_note, f.supersedes, f.status, f.provenance, f.source, f.actor, f.agent_id, f.tokens
+    f.end_reason, f.end_note, f.supersedes, f.status, f.provenance, f.source, f.actor, f.agent_id, f.tokens,
+    f.sensitivity, f.pii_subjects, f.secret_kinds, f.destinations, f.labels
 FROM found AS f
 LIMIT 1
 `
@@ -175,6 +183,11 @@ type MemoryReadRecordedRow struct {
 	Actor         string
 	AgentID       string
 	Tokens        int32
+	Sensitivity   *string
+	PiiSubjects   []string
+	SecretKinds   []string
+	Destinations  []string
+	Labels        []string
 }
 
 // What needs no second round trip: a call whose caller is let in, whose policies are the ones
@@ -225,6 +238,148 @@ func (q *Queries) MemoryReadRecorded(ctx context.Context, arg MemoryReadRecorded
 			&i.Actor,
 			&i.AgentID,
 			&i.Tokens,
+			&i.Sensitivity,
+			&i.PiiSubjects,
+			&i.SecretKinds,
+			&i.Destinations,
+			&i.Labels,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const memoryReadRecordedMany = `-- name: MemoryReadRecordedMany :many
+WITH asked AS (
+    SELECT unnest((SELECT $1::text[])::text[])::uuid AS call_id, unnest((SELECT $2::text[])::text[])::uuid AS id,
+        unnest((SELECT $3::timestamptz[])::timestamptz[]) AS ts
+), found AS (
+    SELECT a.call_id, a.ts, m.id, m.namespace, m.kind, m.text, m.event_time, m.event_end, m.assertion_time, m.t_valid_from, m.t_valid_to,
+        m.end_reason, m.end_note, m.supersedes, m.status, m.provenance, m.source, m.actor, m.agent_id, m.tokens,
+        m.sensitivity, m.pii_subjects, m.secret_kinds, m.destinations, m.labels
+    FROM memkernel.tenants AS t
+    LEFT JOIN memkernel.api_keys AS k ON k.tenant = t.tenant AND k.id = $4::uuid
+    CROSS JOIN asked AS a
+    JOIN memkernel.memory_objects AS m ON m.tenant = $5 AND m.id = a.id
+    WHERE t.tenant = $5 AND t.suspended_at IS NULL
+        AND ($4::uuid IS NULL OR (k.id IS NOT NULL
+            AND (k.expires_at IS NULL OR k.expires_at > a.ts) AND (k.revoked_at IS NULL OR k.revoked_at > a.ts)))
+        AND m.namespace = ANY($6::text[]) AND m.status = 'active'
+        AND $7::jsonb = coalesce((
+            SELECT jsonb_agg(q.document ORDER BY q.namespace)
+            FROM (SELECT unnest($6::text[]) AS path) AS visible
+            CROSS JOIN LATERAL (
+                SELECT p.namespace, p.document FROM memkernel.policies AS p
+                WHERE p.tenant = $5 AND p.namespace = visible.path
+                ORDER BY p.version DESC LIMIT 1
+            ) AS q
+        ), '[]')::jsonb
+), recorded AS (
+    INSERT INTO memkernel.audit_log (tenant, call_id, ts, namespace, actor, key_id, agent_id, op, memory_id, result, detail)
+    SELECT $5, f.call_id, f.ts, $8, $9, $4::uuid, $10, $11, f.id, 'ok', 'tokens=' || f.tokens
+    FROM found AS f
+)
+SELECT f.call_id, f.id, f.namespace, f.kind, f.text, f.event_time, f.event_end, f.assertion_time, f.t_valid_from, f.t_valid_to,
+    f.end_reason, f.end_note, f.supersedes, f.status, f.provenance, f.source, f.actor, f.agent_id, f.tokens,
+    f.sensitivity, f.pii_subjects, f.secret_kinds, f.destinations, f.labels
+FROM found AS f
+LIMIT 10000
+`
+
+type MemoryReadRecordedManyParams struct {
+	CallIds    []string
+	Ids        []string
+	Times      []time.Time
+	KeyID      *uuid.UUID
+	Tenant     string
+	Namespaces []string
+	Policies   json.RawMessage
+	Reader     string
+	Actor      string
+	AgentID    string
+	Op         string
+}
+
+type MemoryReadRecordedManyRow struct {
+	CallID        uuid.UUID
+	ID            uuid.UUID
+	Namespace     string
+	Kind          string
+	Text          string
+	EventTime     *time.Time
+	EventEnd      *time.Time
+	AssertionTime time.Time
+	TValidFrom    time.Time
+	TValidTo      *time.Time
+	EndReason     *string
+	EndNote       *string
+	Supersedes    *uuid.UUID
+	Status        string
+	Provenance    string
+	Source        string
+	Actor         string
+	AgentID       string
+	Tokens        int32
+	Sensitivity   *string
+	PiiSubjects   []string
+	SecretKinds   []string
+	Destinations  []string
+	Labels        []string
+}
+
+// MemoryReadRecordedMany is MemoryReadRecorded for many reads of one caller at once. What is
+// found comes with the call that asked for it.
+func (q *Queries) MemoryReadRecordedMany(ctx context.Context, arg MemoryReadRecordedManyParams) ([]MemoryReadRecordedManyRow, error) {
+	rows, err := q.db.Query(ctx, memoryReadRecordedMany,
+		arg.CallIds,
+		arg.Ids,
+		arg.Times,
+		arg.KeyID,
+		arg.Tenant,
+		arg.Namespaces,
+		arg.Policies,
+		arg.Reader,
+		arg.Actor,
+		arg.AgentID,
+		arg.Op,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []MemoryReadRecordedManyRow{}
+	for rows.Next() {
+		var i MemoryReadRecordedManyRow
+		if err := rows.Scan(
+			&i.CallID,
+			&i.ID,
+			&i.Namespace,
+			&i.Kind,
+			&i.Text,
+			&i.EventTime,
+			&i.EventEnd,
+			&i.AssertionTime,
+			&i.TValidFrom,
+			&i.TValidTo,
+			&i.EndReason,
+			&i.EndNote,
+			&i.Supersedes,
+			&i.Status,
+			&i.Provenance,
+			&i.Source,
+			&i.Actor,
+			&i.AgentID,
+			&i.Tokens,
+			&i.Sensitivity,
+			&i.PiiSubjects,
+			&i.SecretKinds,
+			&i.Destinations,
+			&i.Labels,
 		); err != nil {
 			return nil, err
 		}
@@ -239,7 +394,8 @@ func (q *Queries) MemoryReadRecorded(ctx context.Context, arg MemoryReadRecorded
 const memoryServeRecorded = `-- name: MemoryServeRecorded :many
 WITH served AS (
     SELECT m.id, m.namespace, m.kind, m.text, m.event_time, m.event_end, m.assertion_time, m.t_valid_from, m.t_valid_to,
-        m.end_reason, m.end_note, m.supersedes, m.status, m.provenance, m.source, m.actor, m.agent_id, m.tokens
+        m.end_reason, m.end_note, m.supersedes, m.status, m.provenance, m.source, m.actor, m.agent_id, m.tokens,
+    m.sensitivity, m.pii_subjects, m.secret_kinds, m.destinations, m.labels
     FROM memkernel.memory_objects AS m
     WHERE EXISTS (
             SELECT 1 FROM memkernel.tenants AS t
@@ -274,7 +430,8 @@ WITH served AS (
     SET hits = a.hits + 1, last_at = greatest(a.last_at, excluded.last_at)
 )
 SELECT s.id, s.namespace, s.kind, s.text, s.event_time, s.event_end, s.assertion_time, s.t_valid_from, s.t_valid_to,
-    s.end_reason, s.end_note, s.supersedes, s.status, s.provenance, s.source, s.actor, s.agent_id, s.tokens
+    s.end_reason, s.end_note, s.supersedes, s.status, s.provenance, s.source, s.actor, s.agent_id, s.tokens,
+    s.sensitivity, s.pii_subjects, s.secret_kinds, s.destinations, s.labels
 FROM served AS s
 LIMIT cardinality($1::text[])
 `
@@ -317,6 +474,11 @@ type MemoryServeRecordedRow struct {
 	Actor         string
 	AgentID       string
 	Tokens        int32
+	Sensitivity   *string
+	PiiSubjects   []string
+	SecretKinds   []string
+	Destinations  []string
+	Labels        []string
 }
 
 // MemoryServeRecorded is MemoryServe with the audit row of a search that serves exactly these
@@ -367,6 +529,11 @@ func (q *Queries) MemoryServeRecorded(ctx context.Context, arg MemoryServeRecord
 			&i.Actor,
 			&i.AgentID,
 			&i.Tokens,
+			&i.Sensitivity,
+			&i.PiiSubjects,
+			&i.SecretKinds,
+			&i.Destinations,
+			&i.Labels,
 		); err != nil {
 			return nil, err
 		}

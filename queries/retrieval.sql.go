@@ -273,19 +273,26 @@ func (q *Queries) PostingListFiltered(ctx context.Context, arg PostingListFilter
 }
 
 const recentList = `-- name: RecentList :many
-SELECT m.id, m.tokens
-FROM memkernel.memory_objects AS m
-WHERE m.tenant = $1 AND m.namespace = ANY($2::text[]) AND m.status = 'active'
-    AND CASE
-        WHEN $3::timestamptz IS NOT NULL
-            THEN m.t_valid_from <= $3 AND (m.t_valid_to IS NULL OR m.t_valid_to > $3)
-        ELSE $4::boolean OR m.t_valid_to IS NULL
-    END
-    AND (cardinality($5::text[]) = 0 OR m.kind = ANY($5::text[]))
-    AND ($6::timestamptz IS NULL
-        OR coalesce(m.event_end, m.event_time, m.assertion_time) >= $6)
-    AND ($7::timestamptz IS NULL OR coalesce(m.event_time, m.assertion_time) <= $7)
-ORDER BY m.id DESC
+SELECT near.id, near.tokens
+FROM memkernel.namespaces AS n
+CROSS JOIN LATERAL (
+    SELECT m.id, m.tokens
+    FROM memkernel.memory_objects AS m
+    WHERE m.tenant = $1 AND m.namespace = n.path AND m.namespace = ANY($2::text[]) AND m.status = 'active'
+        AND CASE
+            WHEN $3::timestamptz IS NOT NULL
+                THEN m.t_valid_from <= $3 AND (m.t_valid_to IS NULL OR m.t_valid_to > $3)
+            ELSE $4::boolean OR m.t_valid_to IS NULL
+        END
+        AND (cardinality($5::text[]) = 0 OR m.kind = ANY($5::text[]))
+        AND ($6::timestamptz IS NULL
+            OR coalesce(m.event_end, m.event_time, m.assertion_time) >= $6)
+        AND ($7::timestamptz IS NULL OR coalesce(m.event_time, m.assertion_time) <= $7)
+    ORDER BY m.id DESC
+    LIMIT $8
+) AS near
+WHERE n.tenant = $1 AND n.path = ANY((SELECT $2::text[])::text[])
+ORDER BY near.id DESC
 LIMIT $8
 `
 
@@ -305,7 +312,8 @@ type RecentListRow struct {
 	Tokens int32
 }
 
-// RecentList returns the newest rows first: ids are ordered by time.
+// RecentList returns the newest rows first: ids are ordered by time. One scan per namespace:
+// over all of them at once the planner may walk the tenant's whole key backwards.
 func (q *Queries) RecentList(ctx context.Context, arg RecentListParams) ([]RecentListRow, error) {
 	rows, err := q.db.Query(ctx, recentList,
 		arg.Tenant,
@@ -495,6 +503,8 @@ SELECT v.id, v.tokens, (v.embedding <#> (SELECT (($1::real[])::vector)))::double
 FROM memkernel.memory_vectors AS v
 JOIN memkernel.memory_objects AS m ON m.tenant = $2 AND m.id = v.id
 WHERE v.tenant = (SELECT x.id FROM memkernel.tenants AS x WHERE x.tenant = $2) AND v.model = $3
+    AND v.ns = ANY((SELECT array_agg(n.id) FROM memkernel.namespaces AS n
+        WHERE n.tenant = $2 AND n.path = ANY((SELECT $4::text[])::text[]))::integer[])
     AND m.namespace = ANY($4::text[]) AND m.status = 'active'
     AND CASE
         WHEN $5::timestamptz IS NOT NULL

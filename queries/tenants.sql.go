@@ -12,13 +12,17 @@ import (
 	"github.com/google/uuid"
 )
 
-const namespaceBump = `-- name: NamespaceBump :exec
+const namespaceBump = `-- name: NamespaceBump :one
+WITH bumped AS (
 UPDATE memkernel.namespaces AS n
 SET live_rows = n.live_rows + ($1::bigint) - num_nonnulls((SELECT $2::uuid)),
     live_length = n.live_length + ($3::bigint) - coalesce((
         SELECT m.terms_length FROM memkernel.memory_objects AS m
         WHERE m.tenant = $4 AND m.id = (SELECT $2::uuid) AND m.namespace = $5), 0)
 WHERE n.tenant = $4 AND n.path = $5
+RETURNING n.id
+)
+SELECT memkernel.expect(count(*), 1) FROM bumped
 `
 
 type NamespaceBumpParams struct {
@@ -33,15 +37,17 @@ type NamespaceBumpParams struct {
 // what was added and what the row that was closed took away. Like others here it hides a
 // parameter in a sub-select: a plan for any value is then as good as one for this value, and
 // the server stops planning at every call.
-func (q *Queries) NamespaceBump(ctx context.Context, arg NamespaceBumpParams) error {
-	_, err := q.db.Exec(ctx, namespaceBump,
+func (q *Queries) NamespaceBump(ctx context.Context, arg NamespaceBumpParams) (bool, error) {
+	row := q.db.QueryRow(ctx, namespaceBump,
 		arg.AddedRows,
 		arg.Closed,
 		arg.AddedLength,
 		arg.Tenant,
 		arg.Path,
 	)
-	return err
+	var expect bool
+	err := row.Scan(&expect)
+	return expect, err
 }
 
 const namespaceEnsure = `-- name: NamespaceEnsure :one

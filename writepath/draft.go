@@ -18,6 +18,11 @@ type Draft struct {
 	Provenance          mem.Provenance
 	// Supersedes names the memory that this one replaces, zero for none.
 	Supersedes mem.ID
+	// Sensitivity is what the writer declares, empty for nothing.
+	Sensitivity mem.Sensitivity
+
+	// Classification is set by whoever classifies, before anything is kept.
+	Classification mem.Classification
 
 	// DedupeKey and Tokens are derived by Prepare.
 	DedupeKey [32]byte
@@ -46,6 +51,9 @@ func (d *Draft) Validate(maxBytes int) error {
 	}
 	if err := mem.CheckLabel("Source", d.Source, MaxSourceBytes); err != nil {
 		return err
+	}
+	if d.Sensitivity != "" && !d.Sensitivity.Valid() {
+		return &mem.InvalidError{Field: "Sensitivity", Reason: "unknown sensitivity"}
 	}
 	if err := mem.CheckTime("EventTime", d.EventTime); err != nil {
 		return err

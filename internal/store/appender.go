@@ -49,6 +49,10 @@ type appendRequest struct {
 	// row itself and, if it is to, counts what it serves. Nobody else touches what it keeps
 	// before append returns.
 	answer func(counts bool) queries.Step
+	// memories is how many memories the answer holds.
+	memories int
+	// read, if any, is the answer in a form that many reads of one caller share a statement by.
+	read *readAnswer
 	// done is closed when err is final; lead tells the waiter to commit the next group.
 	done chan struct{}
 	lead chan struct{}
@@ -74,16 +78,17 @@ func newAppender(pool *pgxpool.Pool, opts AppendOptions) *appender {
 
 // append returns once the row is durable, or with mem.ErrUnavailable if it is not within the
 // timeout, the wait for others included. It does not listen to the caller's cancellation: what
-// was done is recorded even if nobody waits for the answer. An answer is not done yet: without
-// company it ends with the caller's context.
+// was done is recorded even if nobody waits for the answer. An answer is not done yet: as long
+// as it shares a commit with nobody, it ends with the caller's context.
 func (a *appender) append(caller context.Context, req *appendRequest) (recorded bool, err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(caller), a.opts.Timeout)
 	defer cancel()
-	alone := ctx
+	alone, gone := ctx, (<-chan struct{})(nil)
 	if req.answer != nil {
 		var cancel context.CancelFunc
 		alone, cancel = context.WithTimeout(caller, a.opts.Timeout)
 		defer cancel()
+		gone = caller.Done()
 	}
 	req.done, req.lead = make(chan struct{}), make(chan struct{}, 1)
 	a.mu.Lock()
@@ -101,16 +106,33 @@ func (a *appender) append(caller context.Context, req *appendRequest) (recorded 
 			continue // its own row may have to wait for another group
 		case <-req.done:
 			a.giveBack(req)
-		case <-ctx.Done():
-			gone := a.abandon(req)
-			a.giveBack(req)
-			if gone {
-				return false, fmt.Errorf("%w: the audit row was not written in time", mem.ErrUnavailable)
+		case <-gone:
+			if a.leave(req) {
+				return false, caller.Err()
 			}
-			<-req.done // a group holds it, whose leader has a deadline of its own
+		case <-ctx.Done():
+			if a.leave(req) {
+				return false, errLate
+			}
+		}
+		if caller.Err() == nil && (errors.Is(req.err, context.DeadlineExceeded) || errors.Is(req.err, context.Canceled)) {
+			return false, errLate // it was not the caller who had no more time
 		}
 		return req.recorded, req.err
 	}
+}
+
+var errLate = fmt.Errorf("%w: the audit row was not written in time", mem.ErrUnavailable)
+
+// leave gives a request up if no group holds it, and else waits for the group, which has a
+// deadline of its own.
+func (a *appender) leave(req *appendRequest) (left bool) {
+	left = a.abandon(req)
+	a.giveBack(req)
+	if !left {
+		<-req.done
+	}
+	return left
 }
 
 // abandon takes a request that no group holds out of the queue.
@@ -150,15 +172,18 @@ func (a *appender) passLead() {
 // it already, and passes the lead on. Without others it listens to alone instead of ctx.
 func (a *appender) commitGroup(ctx, alone context.Context, leader *appendRequest) {
 	a.mu.Lock()
-	n := min(len(a.waiting), max(a.opts.MaxGroup, 1))
+	n := a.groupSize()
 	group := slices.Clone(a.waiting[:n])
 	a.waiting = slices.Delete(a.waiting, 0, n)
 	a.mu.Unlock()
 
-	if n == 1 && group[0] == leader {
-		ctx = alone
-	}
-	if n > 0 {
+	switch {
+	case n == 1 && group[0] == leader:
+		a.commitAll(alone, group)
+	case n > 0:
+		// The others' time is not up when the leader's is.
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), a.opts.Timeout)
+		defer cancel()
 		a.commitAll(ctx, group)
 	}
 	for _, r := range group {
@@ -169,6 +194,25 @@ func (a *appender) commitGroup(ctx, alone context.Context, leader *appendRequest
 	defer a.mu.Unlock()
 	leader.leading = false
 	a.passLead()
+}
+
+// maxAnswered is about how many memories the answers of one group hold together: they travel
+// on one connection, and the last waits for the first.
+const maxAnswered = 256
+
+// groupSize is how many of those that wait go together. The lock is held.
+func (a *appender) groupSize() int {
+	most := min(len(a.waiting), max(a.opts.MaxGroup, 1))
+	answered := 0
+	for n, r := range a.waiting[:most] {
+		if r.answer != nil {
+			answered += r.memories
+		}
+		if n > 0 && answered > maxAnswered {
+			return n
+		}
+	}
+	return most
 }
 
 // commitAll commits the rows together or, if the database refuses that, each on its own: one
@@ -194,9 +238,9 @@ func (a *appender) commit(ctx context.Context, group []*appendRequest) (err erro
 	if len(group) == 1 && group[0].answer != nil {
 		return mapErr(queries.Pipeline(ctx, a.pool, group[0].answer(len(group[0].served) > 0)))
 	}
-	var steps []queries.Step
+	steps, rest := readSteps(group)
 	var events []*appendRequest
-	for _, r := range group {
+	for _, r := range rest {
 		if r.answer != nil {
 			steps = append(steps, r.answer(false))
 		} else {

@@ -88,7 +88,32 @@ func toMemory(r *memoryRow) mem.Memory {
 		Actor:         r.Actor,
 		AgentID:       r.AgentID,
 		Tokens:        int(r.Tokens),
+		Classification: mem.Classification{
+			Sensitivity: mem.Sensitivity(value(r.Sensitivity)), PIISubjects: fromStrings[string](r.PiiSubjects), SecretKinds: fromStrings[string](r.SecretKinds),
+			Destinations: fromStrings[mem.Destination](r.Destinations), Labels: fromStrings[mem.Label](r.Labels),
+		},
 	}
+}
+
+// toStrings makes a text array, never NULL.
+func toStrings[T ~string](values []T) []string {
+	out := make([]string, len(values))
+	for i, v := range values {
+		out[i] = string(v)
+	}
+	return out
+}
+
+// fromStrings is the way back; an empty array is nil.
+func fromStrings[T ~string](values []string) []T {
+	if len(values) == 0 {
+		return nil
+	}
+	out := make([]T, len(values))
+	for i, v := range values {
+		out[i] = T(v)
+	}
+	return out
 }
 
 func idStrings(ids []mem.ID) []string {
@@ -100,10 +125,7 @@ func idStrings(ids []mem.ID) []string {
 }
 
 func kindStrings(kinds []mem.Kind) []string {
-	out := make([]string, len(kinds))
-	for i, k := range kinds {
-		out[i] = string(k)
-	}
+	out := toStrings(kinds)
 	slices.Sort(out)
 	return out
 }

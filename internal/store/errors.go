@@ -30,6 +30,27 @@ const (
 	stateReadOnly     = "25006"
 )
 
+// fault is an error of the database. What it says is for every caller; its cause, which may name
+// users, addresses and tables, is for the host: see Detail.
+type fault struct {
+	kind  error
+	text  string
+	cause error
+}
+
+func (f *fault) Error() string { return f.kind.Error() + f.text }
+
+func (f *fault) Unwrap() []error { return []error{f.kind, f.cause} }
+
+// Detail returns what is to be logged of an error: all of it.
+func Detail(err error) string {
+	var f *fault
+	if errors.As(err, &f) {
+		return err.Error() + ": " + f.cause.Error()
+	}
+	return err.Error()
+}
+
 // mapErr turns a database error into one of package mem's, or into writepath.ErrStale when
 // the transaction lost a race and can be decided anew. Every path out of the store goes
 // through it. pgx.ErrNoRows stays as it is for the caller to interpret.
@@ -44,7 +65,7 @@ func mapErr(err error) error {
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return err
 	case errors.As(err, &connect), pgconn.SafeToRetry(err), isConnectionError(err):
-		return fmt.Errorf("%w: %w", mem.ErrUnavailable, err)
+		return &fault{kind: mem.ErrUnavailable, text: ": the database is out of reach", cause: err}
 	default:
 		return fmt.Errorf("%w: %w", mem.ErrInternal, err)
 	}
@@ -58,15 +79,15 @@ func mapState(pg *pgconn.PgError, err error) error {
 		// Only races reach a unique index: what is taken for good is looked up first.
 		return fmt.Errorf("%w: %w", writepath.ErrStale, err)
 	case stateBadEncoding, stateUntranslated:
-		return fmt.Errorf("%w: %w", &mem.InvalidError{Field: "text", Reason: "the database's encoding cannot hold it"}, err)
+		return &fault{kind: &mem.InvalidError{Field: "text", Reason: "the database's encoding cannot hold it"}, cause: err}
 	case stateLockTimeout, stateReadOnly:
 		// A server that does not let us is as good as out of reach: a standby after a
 		// failover, a lock held too long.
-		return fmt.Errorf("%w: %w", mem.ErrUnavailable, err)
+		return &fault{kind: mem.ErrUnavailable, text: ": the database does not take writes now", cause: err}
 	}
 	switch pg.Code[:2] {
 	case "08", "53", "57": // connection, resources, operator intervention
-		return fmt.Errorf("%w: %w", mem.ErrUnavailable, err)
+		return &fault{kind: mem.ErrUnavailable, text: ": the database cannot serve now", cause: err}
 	}
 	return fmt.Errorf("%w: %w", mem.ErrInternal, err)
 }

@@ -18,12 +18,15 @@ type Gap struct {
 	Namespace string
 	// Text is empty if the memory was erased.
 	Text string
+	// Classification says where the text may go, and nothing else.
+	Classification mem.Classification
 	// Attempts counts how often the model has failed at it since.
 	Attempts int
 }
 
 // Gaps returns what is to be embedded by now, of all tenants that are served: for the kernel's
-// own worker, which must show none of it to anybody but the model.
+// own worker, which must show none of it to anybody but the model, and to that only what may go
+// there.
 func (s *Store) Gaps(ctx context.Context, now time.Time, limit int) ([]Gap, error) {
 	rows, err := queries.New(s.conn()).GapList(ctx, queries.GapListParams{Now: now, MaxRows: int32(limit)}) //nolint:gosec // a constant
 	if err != nil {
@@ -31,7 +34,10 @@ func (s *Store) Gaps(ctx context.Context, now time.Time, limit int) ([]Gap, erro
 	}
 	out := make([]Gap, len(rows))
 	for i, r := range rows {
-		out[i] = Gap{Tenant: r.Tenant, Memory: mem.ID(r.MemoryID), Namespace: r.Namespace, Text: r.Text, Attempts: int(r.Attempts)}
+		out[i] = Gap{
+			Tenant: r.Tenant, Memory: mem.ID(r.MemoryID), Namespace: r.Namespace, Text: r.Text, Attempts: int(r.Attempts),
+			Classification: mem.Classification{Destinations: fromStrings[mem.Destination](r.Destinations)},
+		}
 	}
 	return out, nil
 }

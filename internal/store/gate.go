@@ -25,6 +25,8 @@ type Gate struct {
 	KeyExpires, KeyRevoked time.Time
 	// Policies are those of the visible namespaces, root first.
 	Policies []mem.Policy
+	// Known is the same for statements that rest on it, nil inside a host's transaction.
+	Known *Known
 }
 
 // freshGate reads the gate outside of the host's transaction, on a connection of the pool,
@@ -83,7 +85,7 @@ func (s *Store) Gate(ctx context.Context, who acl.Identity, ahead Ahead) (*Gate,
 		}
 	}
 	if known && s.tx == nil {
-		s.known.keepPolicies(who.Namespace().String(), row.Policies, out.Policies)
+		out.Known = s.known.keepPolicies(who.Namespace().String(), row.Policies, out.Policies)
 	}
 	return out, nil
 }

@@ -9,20 +9,27 @@ import (
 )
 
 // maxKnown is how many namespaces a Store remembers. Forgetting costs a round trip.
-const maxKnown = 10_000
+const maxKnown = 4096
+
+// Known is the policies of what a caller sees as the gate read them once. A decision and the
+// statement that rests on it must be given the same Known: the statement compares it with what
+// is, and does nothing if they differ. It is never changed.
+type Known struct {
+	raw      []byte
+	Policies []mem.Policy
+}
 
 // known is what a Store remembers of namespaces. It is never trusted: a statement that rests
-// on it compares it with what is, and does nothing if they differ.
+// on it compares it with what is, and does nothing if they differ. What a caller sees follows
+// from its namespace alone; should that change, so must the key.
 type known struct {
 	mu     sync.Mutex
 	spaces map[string]knownSpace
 }
 
 type knownSpace struct {
-	// raw is the visible policies as GateRead returns them, nil if they have not been read;
-	// policies is what they say.
-	raw      []byte
-	policies []mem.Policy
+	// policies is nil if they have not been read.
+	policies *Known
 	// rows is about how many memories of the namespace a search looks through.
 	rows int64
 	// place never changes; zero if it has not been read.
@@ -37,15 +44,16 @@ func (n *known) get(namespace string) knownSpace {
 	return n.spaces[namespace]
 }
 
-func (n *known) keepPolicies(namespace string, raw []byte, policies []mem.Policy) {
+// keepPolicies remembers the policies and returns them, the ones it had if they are the same.
+func (n *known) keepPolicies(namespace string, raw []byte, policies []mem.Policy) *Known {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	space := n.spaces[namespace]
-	if bytes.Equal(space.raw, raw) {
-		return
+	if space.policies == nil || !bytes.Equal(space.policies.raw, raw) {
+		space.policies = &Known{raw: bytes.Clone(raw), Policies: policies}
+		n.put(namespace, space)
 	}
-	space.raw, space.policies = bytes.Clone(raw), policies
-	n.put(namespace, space)
+	return space.policies
 }
 
 func (n *known) keepPlace(namespace string, at place) {
@@ -102,10 +110,16 @@ func (n *known) share(visible []string) [][]string {
 	return [][]string{most, rest}
 }
 
-// put makes room the simple way: it forgets everything. The lock is held.
+// put makes room by forgetting some others, whichever. The lock is held.
 func (n *known) put(namespace string, space knownSpace) {
 	if _, ok := n.spaces[namespace]; !ok && len(n.spaces) >= maxKnown {
-		clear(n.spaces)
+		forget := maxKnown / 16
+		for other := range n.spaces {
+			if forget--; forget < 0 {
+				break
+			}
+			delete(n.spaces, other)
+		}
 	}
 	n.spaces[namespace] = space
 }

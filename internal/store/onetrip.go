@@ -13,48 +13,129 @@ import (
 	"github.com/memkernel/memkernel/writepath"
 )
 
-// KnownPolicies returns the policies of the caller's visible namespaces as they were when the
-// gate was last read for its namespace; ok reports that they have been. They may have changed
-// since, which the statements that rest on them notice.
-func (s *Store) KnownPolicies(who acl.Identity) (policies []mem.Policy, ok bool) {
+// Known returns the policies of what the caller sees as they were when the gate was last read
+// for its namespace, nil if it has not been. They may have changed since, which the statements
+// that rest on them notice.
+func (s *Store) Known(who acl.Identity) *Known {
 	if s.tx != nil || who.KeyID() != "" && optionalKey(who.KeyID()) == nil {
-		return nil, false
+		return nil
 	}
-	space := s.known.get(who.Namespace().String())
-	return space.policies, space.raw != nil
+	return s.known.get(who.Namespace().String()).policies
 }
 
-// ReadRecorded reads one memory by id, with the audit row of a success and the access count,
-// in one statement that rests on KnownPolicies and, in a crowd, shares a commit. Nothing is
-// found and nothing recorded if the caller is not let in, or the memory is missing or
-// invisible.
-func (s *Store) ReadRecorded(ctx context.Context, who acl.Identity, id mem.ID, event *audit.Event, out *Found) error {
+// ReadRecorded reads one memory by id, with the audit row of a success and the access count, in one
+// statement that rests on policies and, in a crowd, shares a commit. Nothing is found, and nothing
+// recorded, if the caller is not let in, or the memory is missing or invisible.
+func (s *Store) ReadRecorded(ctx context.Context, who acl.Identity, policies *Known, id mem.ID, event *audit.Event, out *Found) error {
 	p := queries.MemoryReadRecordedParams{
 		Tenant: who.Tenant(), KeyID: optionalKey(who.KeyID()), Ts: event.Time, Namespaces: who.Scope().Namespaces(), ID: uuid.UUID(id),
-		Policies: s.known.get(who.Namespace().String()).raw, CallID: uuid.UUID(event.Call), Reader: event.Namespace, Actor: event.Actor,
+		Policies: policies.raw, CallID: uuid.UUID(event.Call), Reader: event.Namespace, Actor: event.Actor,
 		AgentID: event.AgentID, Op: string(event.Op),
 	}
-	return s.answer(ctx, who, event, []mem.ID{id}, func(ctx context.Context, q *queries.Queries, counts bool) error {
+	req := newAnswer(who, event, []mem.ID{id}, func(ctx context.Context, q *queries.Queries, counts bool) error {
 		p.Counts = counts
 		rows, err := q.MemoryReadRecorded(ctx, p)
-		out.Memory = nil
 		return keepFound(out, rows, err)
 	})
+	req.read = &readAnswer{p: p, policies: policies, out: out}
+	_, err := s.answers.append(ctx, req)
+	return err
+}
+
+// readAnswer is a read whose answer may come with others'.
+type readAnswer struct {
+	p        queries.MemoryReadRecordedParams
+	policies *Known
+	out      *Found
+}
+
+// readCaller is what reads that share a statement have in common: the same caller, let in
+// under the same policies.
+type readCaller struct {
+	policies                           *Known
+	tenant, reader, actor, agentID, op string
+	key                                uuid.UUID
+}
+
+// readSteps returns a step for each caller with more than one read in a group, and the
+// requests that are left.
+func readSteps(group []*appendRequest) (steps []queries.Step, rest []*appendRequest) {
+	callers := map[readCaller][]*appendRequest{}
+	var order []readCaller
+	for _, r := range group {
+		if r.read == nil {
+			rest = append(rest, r)
+			continue
+		}
+		p := &r.read.p
+		c := readCaller{policies: r.read.policies, tenant: p.Tenant, reader: p.Reader, actor: p.Actor, agentID: p.AgentID, op: p.Op, key: value(p.KeyID)}
+		if callers[c] == nil {
+			order = append(order, c)
+		}
+		callers[c] = append(callers[c], r)
+	}
+	for _, c := range order {
+		if reads := callers[c]; len(reads) > 1 {
+			steps = append(steps, readMany(reads))
+		} else {
+			rest = append(rest, reads...)
+		}
+	}
+	return steps, rest
+}
+
+// readMany answers reads of one caller.
+func readMany(reads []*appendRequest) queries.Step {
+	first := &reads[0].read.p
+	p := queries.MemoryReadRecordedManyParams{
+		Tenant: first.Tenant, KeyID: first.KeyID, Namespaces: first.Namespaces, Policies: first.Policies, Reader: first.Reader,
+		Actor: first.Actor, AgentID: first.AgentID, Op: first.Op,
+	}
+	asked := make(map[uuid.UUID]*Found, len(reads))
+	for _, r := range reads {
+		p.CallIds = append(p.CallIds, r.read.p.CallID.String())
+		p.Ids = append(p.Ids, r.read.p.ID.String())
+		p.Times = append(p.Times, r.read.p.Ts)
+		asked[r.read.p.CallID] = r.read.out
+	}
+	return func(ctx context.Context, q *queries.Queries) error {
+		rows, err := q.MemoryReadRecordedMany(ctx, p)
+		for _, out := range asked {
+			out.Memory = nil
+		}
+		if err != nil {
+			return err
+		}
+		for i := range rows {
+			r := &rows[i]
+			m := toMemory(&memoryRow{
+				ID: r.ID, Namespace: r.Namespace, Kind: r.Kind, Text: r.Text, EventTime: r.EventTime, EventEnd: r.EventEnd,
+				AssertionTime: r.AssertionTime, TValidFrom: r.TValidFrom, TValidTo: r.TValidTo, EndReason: r.EndReason, EndNote: r.EndNote,
+				Supersedes: r.Supersedes, Status: r.Status, Provenance: r.Provenance, Source: r.Source, Actor: r.Actor, AgentID: r.AgentID,
+				Tokens: r.Tokens, Sensitivity: r.Sensitivity, PiiSubjects: r.PiiSubjects, SecretKinds: r.SecretKinds,
+				Destinations: r.Destinations, Labels: r.Labels,
+			})
+			if out := asked[r.CallID]; out != nil {
+				out.Memory = &m
+			}
+		}
+		return nil
+	}
 }
 
 // ServeRecorded is Serve for a search that is over when it has these memories, with its audit
-// row and access counts in the same commit, resting on KnownPolicies. recorded is false, and
+// row and access counts in the same commit, resting on policies. recorded is false, and
 // nothing has happened, if the caller is not let in or not all of them can be served any more.
 func (s *Store) ServeRecorded(
-	ctx context.Context, who acl.Identity, f *Filter, ids []mem.ID, event *audit.Event,
+	ctx context.Context, who acl.Identity, policies *Known, f *Filter, ids []mem.ID, event *audit.Event,
 ) (found map[mem.ID]mem.Memory, recorded bool, err error) {
 	p := queries.MemoryServeRecordedParams{
 		Tenant: who.Tenant(), Namespaces: who.Scope().Namespaces(), Ids: idStrings(ids), AsOf: optionalTime(f.AsOf), Ended: f.Ended,
 		CallID: uuid.UUID(event.Call), Ts: event.Time, Reader: event.Namespace, Actor: event.Actor, KeyID: optionalKey(event.KeyID),
 		AgentID: event.AgentID, Op: string(event.Op), Purpose: optional(event.Purpose), Detail: event.Detail,
-		Policies: s.known.get(who.Namespace().String()).raw,
+		Policies: policies.raw,
 	}
-	err = s.answer(ctx, who, event, ids, func(ctx context.Context, q *queries.Queries, counts bool) error {
+	_, err = s.answers.append(ctx, newAnswer(who, event, ids, func(ctx context.Context, q *queries.Queries, counts bool) error {
 		p.Counts = counts
 		rows, err := q.MemoryServeRecorded(ctx, p)
 		if err != nil {
@@ -67,27 +148,25 @@ func (s *Store) ServeRecorded(
 			found[m.ID] = m
 		}
 		return nil
-	})
+	}))
 	if errors.Is(err, writepath.ErrStale) {
 		return nil, false, nil
 	}
 	return found, err == nil && len(found) == len(ids), err
 }
 
-// answer runs a query that reads what a call asks for, records it and, if counts is set, counts
-// what it serves.
-func (s *Store) answer(
-	ctx context.Context, who acl.Identity, event *audit.Event, served []mem.ID,
-	query func(ctx context.Context, q *queries.Queries, counts bool) error,
-) error {
-	req := &appendRequest{event: *event, answer: func(counts bool) queries.Step {
+// newAnswer returns a request whose query reads what a call asks for, records it and, if counts
+// is set, counts what it serves.
+func newAnswer(
+	who acl.Identity, event *audit.Event, served []mem.ID, query func(ctx context.Context, q *queries.Queries, counts bool) error,
+) *appendRequest {
+	req := &appendRequest{event: *event, memories: len(served), answer: func(counts bool) queries.Step {
 		return func(ctx context.Context, q *queries.Queries) error { return query(ctx, q, counts) }
 	}}
 	if who.Role() != acl.RoleAuditor {
 		req.served = served
 	}
-	_, err := s.appender.append(ctx, req)
-	return err
+	return req
 }
 
 // Eager reports that the write can be tried without looking first: it depends on nothing but
@@ -101,16 +180,18 @@ func (w *Write) Eager() bool {
 }
 
 // ApplyEagerly stores the draft as new, together with the check that its caller is let in
-// under KnownPolicies and that nothing says it already. writepath.ErrStale reports that it
-// has to be looked at; nothing has been written.
-func (w *Write) ApplyEagerly(ctx context.Context) error {
+// under these policies, that nothing says it already, and that the namespace still stands
+// where it is known to. writepath.ErrStale reports that it has to be looked at; nothing has
+// been written.
+func (w *Write) ApplyEagerly(ctx context.Context, policies *Known) error {
 	steps, err := w.steps(ctx, writepath.Decision{Action: writepath.Insert})
 	if err != nil {
 		return err
 	}
 	p := queries.GateHoldParams{
 		Tenant: w.Who.Tenant(), KeyID: optionalKey(w.Who.KeyID()), Ts: w.Now, Namespaces: w.Who.Scope().Namespaces(),
-		Policies: w.store.known.get(w.Who.Namespace().String()).raw, Namespace: w.Who.Namespace().String(), DedupeKey: w.Draft.DedupeKey[:],
+		Policies: policies.raw, Namespace: w.Who.Namespace().String(), DedupeKey: w.Draft.DedupeKey[:],
+		Ns: w.place.ID, TenantID: w.place.TenantID,
 	}
 	hold := func(ctx context.Context, q *queries.Queries) error {
 		_, err := q.GateHold(ctx, p)

@@ -44,6 +44,7 @@ func (s *Store) Find(scope acl.Scope, id mem.ID, asOf time.Time, out *Found) []q
 
 // keepFound keeps the one memory that a query brought, if it did.
 func keepFound[R queries.MemoryGetRow | queries.MemoryGetAsOfRow | queries.MemoryReadRecordedRow](out *Found, rows []R, err error) error {
+	out.Memory = nil // an attempt before this one may have found what is not there any more
 	if err == nil && len(rows) > 0 {
 		row := memoryRow(rows[0])
 		m := toMemory(&row)

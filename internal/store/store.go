@@ -1,7 +1,7 @@
 // Package store is the only translator between database rows and the value types of
 // kernel/mem, and holds the only implementation of driver.ScopedView. It knows how things
-// are kept, not whether they may be: every method that reads memories takes an acl.Scope,
-// and there must never be one that reads them without.
+// are kept, not whether they may be: every method that reads memories takes an acl.Scope, or
+// the identity that it belongs to, and there must never be one that reads them without.
 package store
 
 import (
@@ -25,7 +25,10 @@ type Store struct {
 	tx       pgx.Tx
 	models   *modelCache
 	appender *appender
-	known    *known
+	// answers commits rows that are added by what answers their calls. It has places of its
+	// own: what it reads may be locked, and a denial must not wait for that.
+	answers *appender
+	known   *known
 }
 
 // New returns a Store on a pool. It does no I/O.
@@ -35,6 +38,7 @@ func New(pool *pgxpool.Pool, embedder model.Info, opts AppendOptions) *Store {
 		config:   pool.Config(),
 		models:   &modelCache{info: embedder},
 		appender: newAppender(pool, opts),
+		answers:  newAppender(pool, opts),
 		known:    newKnown(),
 	}
 }

@@ -42,8 +42,9 @@ type Order struct {
 	Now     time.Time
 	// Renew reports that the ticket exists, and that nobody works on it.
 	Renew bool
-	// Hold makes KnownPolicies, on which the caller was let in, part of the transaction.
-	Hold bool
+	// Hold is what the caller was let in on; the transaction is aborted unless it still holds. Nil
+	// for a caller that the gate has let in.
+	Hold *Known
 }
 
 // Place commits the order, its audit row and what add adds, or nothing. writepath.ErrStale
@@ -52,8 +53,8 @@ type Order struct {
 // what else add sends is sent after the commit, if at all.
 func (s *Store) Place(ctx context.Context, o *Order, event *audit.Event, brief bool, add func(context.Context, pgx.Tx) error) error {
 	var steps []queries.Step
-	if o.Hold {
-		steps = append(steps, s.gateStill(o.Who, o.Now))
+	if o.Hold != nil {
+		steps = append(steps, gateStill(o.Who, o.Hold, o.Now))
 	}
 	steps = append(steps, o.keep(), appendEvent(event))
 	if brief && s.tx == nil {
@@ -75,11 +76,11 @@ func (s *Store) Place(ctx context.Context, o *Order, event *audit.Event, brief b
 }
 
 // gateStill returns the step that aborts the transaction unless the caller is let in under
-// KnownPolicies.
-func (s *Store) gateStill(who acl.Identity, now time.Time) queries.Step {
+// these policies.
+func gateStill(who acl.Identity, policies *Known, now time.Time) queries.Step {
 	p := queries.GateStillParams{
 		Tenant: who.Tenant(), KeyID: optionalKey(who.KeyID()), Ts: now, Namespaces: who.Scope().Namespaces(),
-		Policies: s.known.get(who.Namespace().String()).raw,
+		Policies: policies.raw,
 	}
 	return func(ctx context.Context, q *queries.Queries) error {
 		_, err := q.GateStill(ctx, p)
@@ -223,6 +224,16 @@ func (s *Store) Fail(ctx context.Context, a Attempt, failure string, now time.Ti
 		})
 		return err
 	}, appendEvent(event))
+	if errors.Is(err, writepath.ErrStale) {
+		return fmt.Errorf("%w: %w", ErrFenced, err)
+	}
+	return err
+}
+
+// Decline ends the ticket of an attempt without a memory, together with its audit row; ErrFenced
+// if that is not the attempt's to do any more.
+func (w *Write) Decline(ctx context.Context, receipt []byte, event *audit.Event) error {
+	err := w.store.run(ctx, w.finishTicket(receipt), appendEvent(event))
 	if errors.Is(err, writepath.ErrStale) {
 		return fmt.Errorf("%w: %w", ErrFenced, err)
 	}

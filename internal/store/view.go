@@ -77,6 +77,8 @@ type ArmReport struct {
 	LexicalUsed, VectorUsed bool
 	// VectorDown reports that the embedder failed, or that no stored vector is of its model.
 	VectorDown bool
+	// EmbedErr is how the embedder failed, if it did.
+	EmbedErr error
 	// Fault is what kept the database from answering; the search must fail with it.
 	Fault error
 	// LexicalRows and VectorRows count the rows scored.
@@ -308,7 +310,7 @@ func (v *view) Embed(ctx context.Context, text string) ([]float32, error) {
 		return nil, mem.ErrViewClosed
 	}
 	if memo.err != nil {
-		v.report.VectorDown = true
+		v.report.VectorDown, v.report.EmbedErr = true, memo.err
 		return nil, memo.err
 	}
 	return append([]float32(nil), memo.vector...), nil

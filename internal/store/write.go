@@ -307,6 +307,9 @@ func (w *Write) insertParams() queries.MemoryInsertParams {
 		AssertionTime: w.Now, TValidFrom: w.Now, Provenance: string(d.Provenance), Source: d.Source,
 		Actor: w.Who.Actor(), KeyID: optionalKey(w.Who.KeyID()), AgentID: w.Who.AgentID(), Tokens: int32(d.Tokens), //nolint:gosec // bounded by the text limit
 		CaptureID: optionalID(w.Capture), Terms: terms, TermsLength: int32(w.doc.Length), TermsVersion: lexical.Version, //nolint:gosec // bounded by the text limit
+		Sensitivity: string(d.Classification.Sensitivity), PiiSubjects: toStrings(d.Classification.PIISubjects),
+		SecretKinds: toStrings(d.Classification.SecretKinds), Destinations: toStrings(d.Classification.Destinations),
+		Labels: toStrings(d.Classification.Labels),
 	}
 }
 
@@ -318,6 +321,7 @@ func (w *Write) supersede(victim mem.ID) queries.Step {
 			EventTime: p.EventTime, EventEnd: p.EventEnd, AssertionTime: p.AssertionTime, TValidFrom: p.TValidFrom,
 			Provenance: p.Provenance, Source: p.Source, Actor: p.Actor, KeyID: p.KeyID, AgentID: p.AgentID, Tokens: p.Tokens,
 			CaptureID: p.CaptureID, Terms: p.Terms, TermsLength: p.TermsLength, TermsVersion: p.TermsVersion,
+			Sensitivity: p.Sensitivity, PiiSubjects: p.PiiSubjects, SecretKinds: p.SecretKinds, Destinations: p.Destinations, Labels: p.Labels,
 			Victim: uuid.UUID(victim),
 		})
 		return err
@@ -364,8 +368,9 @@ func closeArms(who acl.Identity, at place, id mem.ID) []queries.Step {
 
 func bumpNamespace(who acl.Identity, rows, length int64, closed *uuid.UUID) queries.Step {
 	return func(ctx context.Context, q *queries.Queries) error {
-		return q.NamespaceBump(ctx, queries.NamespaceBumpParams{
+		_, err := q.NamespaceBump(ctx, queries.NamespaceBumpParams{
 			Tenant: who.Tenant(), Path: who.Namespace().String(), AddedRows: rows, AddedLength: length, Closed: closed,
 		})
+		return err
 	}
 }

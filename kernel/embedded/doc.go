@@ -9,12 +9,12 @@
 //
 // # Who may connect
 //
-// The server listens on no network address, only on a unix socket. The socket and the
-// directory that holds it have mode 0700 and belong to the user the server runs as, and
-// pg_hba.conf admits local connections with method trust and nothing else. So those who may connect are those who may read the data files anyway: that user
-// and root. A password would add nothing against them (they could edit pg_hba.conf), and
-// peer authentication would fail for the two callers that matter here: root, whose server
-// runs as another user, and a user without a passwd entry.
+// The server listens on no network address, only on a unix socket. The socket and the directory
+// that holds it have mode 0700 and belong to the user the server runs as, and pg_hba.conf admits
+// local connections with method trust and nothing else. So those who may connect are those who may
+// read the data files anyway: that user and root. A password would add nothing against them (they
+// could edit pg_hba.conf), and peer authentication would fail for the two callers that matter here:
+// root, whose server runs as another user, and a user without a passwd entry.
 //
 // # What is logged
 //

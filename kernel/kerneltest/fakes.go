@@ -19,6 +19,8 @@ type Embedder struct {
 	Dim int
 	// InProcess is what Info reports.
 	InProcess bool
+	// Trusted is what Info reports.
+	Trusted bool
 	// OnEmbed, when set, runs inside every call, for example to block, to look around, or to
 	// fail: its error is the call's.
 	OnEmbed func(ctx context.Context, texts []string) error
@@ -30,7 +32,7 @@ type Embedder struct {
 
 // Info implements model.Embedder.
 func (e *Embedder) Info() model.Info {
-	return model.Info{Name: "fake", Revision: "1", Dim: e.dim(), InProcess: e.InProcess}
+	return model.Info{Name: "fake", Revision: "1", Dim: e.dim(), InProcess: e.InProcess, Trusted: e.Trusted}
 }
 
 func (e *Embedder) dim() int {

@@ -87,6 +87,8 @@ type Memory struct {
 	Actor, AgentID string
 	// Tokens is the estimated size of Text; see EstimateTokens.
 	Tokens int
+	// Classification says what Text holds that must be kept close.
+	Classification Classification
 }
 
 // Current reports whether the memory has not ended.
@@ -105,7 +107,9 @@ const (
 	ProvenanceConversation  Provenance = "conversation"
 )
 
-// Rank returns the class's place in the trust lattice, 0 for an unknown class.
+// Rank returns the class's place in the trust lattice, 0 for an unknown class, which so loses
+// to every other. The figures are those of the trust lattice and only order the classes; their distances
+// mean nothing. It is pure.
 func (p Provenance) Rank() int {
 	switch p {
 	case ProvenanceManual:

@@ -39,6 +39,28 @@ type WritePolicy struct {
 	Kinds []Kind `json:"kinds,omitzero"`
 	// Denied forbids writing altogether.
 	Denied bool `json:"denied,omitzero"`
+	// Secrets says what becomes of a text with a secret in it, such as a key or a password.
+	Secrets SecretRule `json:"secrets,omitzero"`
+}
+
+// SecretRule says what becomes of a text with a secret in it.
+type SecretRule string
+
+// The rules, each stricter than the one before.
+const (
+	// SecretsAllow keeps the text as it is, classified as restricted; the default.
+	SecretsAllow SecretRule = ""
+	// SecretsRedact replaces the secret by its kind, before anything is kept or sent.
+	SecretsRedact SecretRule = "redact"
+	// SecretsBlock keeps nothing of the text.
+	SecretsBlock SecretRule = "block"
+)
+
+// Valid reports whether r is one of the rules above.
+func (r SecretRule) Valid() bool { return r == SecretsAllow || r.rank() > 0 }
+
+func (r SecretRule) rank() int {
+	return slices.Index([]SecretRule{SecretsAllow, SecretsRedact, SecretsBlock}, r)
 }
 
 // Largest values of a policy's parts.
@@ -73,6 +95,9 @@ func (p *Policy) Validate() error {
 	}
 	if p.Driver != "" && !ValidDriverName(p.Driver) {
 		return &InvalidError{Field: "driver", Reason: driverNameRule}
+	}
+	if !p.Write.Secrets.Valid() {
+		return &InvalidError{Field: "write.secrets", Reason: "it is neither empty nor redact nor block"}
 	}
 	if p.Write.MaxBytes < 0 {
 		return &InvalidError{Field: "write.maxBytes", Reason: "it is negative"}
@@ -122,6 +147,9 @@ func MergePolicies(rootFirst []Policy) EffectivePolicy {
 		out.writeKinds.narrow(p.Write.Kinds)
 		out.Sensitive = out.Sensitive || p.Sensitive
 		out.WriteDenied = out.WriteDenied || p.Write.Denied
+		if p.Write.Secrets.rank() > out.WriteSecrets.rank() {
+			out.WriteSecrets = p.Write.Secrets
+		}
 		if m := p.Write.MaxBytes; m > 0 && (out.WriteMaxBytes == 0 || m < out.WriteMaxBytes) {
 			out.WriteMaxBytes = m
 		}
@@ -144,6 +172,8 @@ type EffectivePolicy struct {
 	// WriteMaxBytes bounds a text, 0 for no bound; WriteDenied forbids writing.
 	WriteMaxBytes int
 	WriteDenied   bool
+	// WriteSecrets is the strictest rule on secrets.
+	WriteSecrets SecretRule
 
 	rates          map[acl.Op]RateLimit
 	allowedDrivers allowList[string]

@@ -20,6 +20,9 @@ type Info struct {
 	// lack of a network, or send text anywhere. The kernel then skips the extra commit
 	// that makes a write's raw input durable before a remote model is asked.
 	InProcess bool
+	// Trusted reports that the operator has bound the service behind a model that is not in
+	// the process to keep what it is sent: personal data may go there.
+	Trusted bool
 }
 
 // Embedder turns texts into vectors.

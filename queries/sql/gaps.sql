@@ -8,7 +8,8 @@ INSERT INTO memkernel.embedding_gaps (tenant, memory_id, due_at) VALUES (@tenant
 -- them to the model and to nobody else. What was erased has a gap, and no text.
 -- name: GapList :many
 -- @sqlc-vet-disable namespace-predicate
-SELECT g.tenant, g.memory_id, coalesce(m.namespace, '') AS namespace, coalesce(m.text, '') AS text, g.attempts
+SELECT g.tenant, g.memory_id, coalesce(m.namespace, '') AS namespace, coalesce(m.text, '') AS text,
+    coalesce(m.destinations, '{}')::text[] AS destinations, g.attempts
 FROM memkernel.embedding_gaps AS g
 JOIN memkernel.tenants AS t ON t.tenant = g.tenant AND t.suspended_at IS NULL
 LEFT JOIN memkernel.memory_objects AS m ON m.tenant = g.tenant AND m.id = g.memory_id

@@ -85,6 +85,8 @@ SELECT v.id, v.tokens, (v.embedding <#> (SELECT ((@embedding::real[])::vector)))
 FROM memkernel.memory_vectors AS v
 JOIN memkernel.memory_objects AS m ON m.tenant = @tenant AND m.id = v.id
 WHERE v.tenant = (SELECT x.id FROM memkernel.tenants AS x WHERE x.tenant = @tenant) AND v.model = @model
+    AND v.ns = ANY((SELECT array_agg(n.id) FROM memkernel.namespaces AS n
+        WHERE n.tenant = @tenant AND n.path = ANY((SELECT @namespaces::text[])::text[]))::integer[])
     AND m.namespace = ANY(@namespaces::text[]) AND m.status = 'active'
     AND CASE
         WHEN sqlc.narg('as_of')::timestamptz IS NOT NULL
@@ -98,21 +100,29 @@ WHERE v.tenant = (SELECT x.id FROM memkernel.tenants AS x WHERE x.tenant = @tena
 ORDER BY distance, v.id
 LIMIT @max_rows;
 
--- RecentList returns the newest rows first: ids are ordered by time.
+-- RecentList returns the newest rows first: ids are ordered by time. One scan per namespace:
+-- over all of them at once the planner may walk the tenant's whole key backwards.
 -- name: RecentList :many
-SELECT m.id, m.tokens
-FROM memkernel.memory_objects AS m
-WHERE m.tenant = @tenant AND m.namespace = ANY(@namespaces::text[]) AND m.status = 'active'
-    AND CASE
-        WHEN sqlc.narg('as_of')::timestamptz IS NOT NULL
-            THEN m.t_valid_from <= sqlc.narg('as_of') AND (m.t_valid_to IS NULL OR m.t_valid_to > sqlc.narg('as_of'))
-        ELSE @ended::boolean OR m.t_valid_to IS NULL
-    END
-    AND (cardinality(@kinds::text[]) = 0 OR m.kind = ANY(@kinds::text[]))
-    AND (sqlc.narg('event_from')::timestamptz IS NULL
-        OR coalesce(m.event_end, m.event_time, m.assertion_time) >= sqlc.narg('event_from'))
-    AND (sqlc.narg('event_to')::timestamptz IS NULL OR coalesce(m.event_time, m.assertion_time) <= sqlc.narg('event_to'))
-ORDER BY m.id DESC
+SELECT near.id, near.tokens
+FROM memkernel.namespaces AS n
+CROSS JOIN LATERAL (
+    SELECT m.id, m.tokens
+    FROM memkernel.memory_objects AS m
+    WHERE m.tenant = @tenant AND m.namespace = n.path AND m.namespace = ANY(@namespaces::text[]) AND m.status = 'active'
+        AND CASE
+            WHEN sqlc.narg('as_of')::timestamptz IS NOT NULL
+                THEN m.t_valid_from <= sqlc.narg('as_of') AND (m.t_valid_to IS NULL OR m.t_valid_to > sqlc.narg('as_of'))
+            ELSE @ended::boolean OR m.t_valid_to IS NULL
+        END
+        AND (cardinality(@kinds::text[]) = 0 OR m.kind = ANY(@kinds::text[]))
+        AND (sqlc.narg('event_from')::timestamptz IS NULL
+            OR coalesce(m.event_end, m.event_time, m.assertion_time) >= sqlc.narg('event_from'))
+        AND (sqlc.narg('event_to')::timestamptz IS NULL OR coalesce(m.event_time, m.assertion_time) <= sqlc.narg('event_to'))
+    ORDER BY m.id DESC
+    LIMIT @max_rows
+) AS near
+WHERE n.tenant = @tenant AND n.path = ANY((SELECT @namespaces::text[])::text[])
+ORDER BY near.id DESC
 LIMIT @max_rows;
 
 -- name: TermInsertMany :exec

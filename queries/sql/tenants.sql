@@ -32,13 +32,17 @@ SELECT n.id, n.tenant_id FROM memkernel.namespaces AS n WHERE n.tenant = @tenant
 -- what was added and what the row that was closed took away. Like others here it hides a
 -- parameter in a sub-select: a plan for any value is then as good as one for this value, and
 -- the server stops planning at every call.
--- name: NamespaceBump :exec
+-- name: NamespaceBump :one
+WITH bumped AS (
 UPDATE memkernel.namespaces AS n
 SET live_rows = n.live_rows + (@added_rows::bigint) - num_nonnulls((SELECT sqlc.narg('closed')::uuid)),
     live_length = n.live_length + (@added_length::bigint) - coalesce((
         SELECT m.terms_length FROM memkernel.memory_objects AS m
         WHERE m.tenant = @tenant AND m.id = (SELECT sqlc.narg('closed')::uuid) AND m.namespace = @path), 0)
-WHERE n.tenant = @tenant AND n.path = @path;
+WHERE n.tenant = @tenant AND n.path = @path
+RETURNING n.id
+)
+SELECT memkernel.expect(count(*), 1) FROM bumped;
 
 -- NamespaceStats returns the counters of the visible namespaces, for BM25 and for sharing out
 -- the vector arm.

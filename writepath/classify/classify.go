@@ -1,6 +1,11 @@
 package classify
 
-import "slices"
+import (
+	"context"
+	"slices"
+
+	"github.com/memkernel/memkernel/kernel/mem"
+)
 
 // Finding is a part of a text, from the byte Start up to but not including End.
 type Finding struct {
@@ -26,19 +31,33 @@ type Result struct {
 	Labels []Label
 }
 
-// Label says how a text speaks. The list is closed and only ever grows.
-type Label string
+// Label is mem.Label.
+type Label = mem.Label
 
-// The labels.
+// The labels under short names.
 const (
-	// ImitatesInstructions is text that pretends to be a system message, a policy, a tool's
-	// reply or an order to the model that reads it. Such text is data like any other: the
-	// label asks for it to be quoted, not to be dropped.
-	ImitatesInstructions Label = "imitates_instructions"
-	// HiddenText is text with characters that a reader cannot see and a model can: tag
-	// characters, or controls that reorder what is shown.
-	HiddenText Label = "hidden_text"
+	ImitatesInstructions = mem.LabelImitatesInstructions
+	HiddenText           = mem.LabelHiddenText
 )
+
+// Scanner finds what the built-in rules do not know, a host's own kinds of secrets for example.
+// Implementations must be safe for concurrent use and must not keep or log the text. An error
+// keeps the text from being stored at all: what cannot be classified is not let through.
+type Scanner interface {
+	Scan(ctx context.Context, text string) ([]Finding, error)
+}
+
+// Classification returns the result in the form in which it is kept.
+func (r *Result) Classification() mem.Classification {
+	c := mem.Classification{
+		Sensitivity: r.Sensitivity, PIISubjects: r.PIISubjects, Destinations: r.Destinations, Labels: r.Labels,
+		SecretKinds: make([]string, len(r.SecretKinds)),
+	}
+	for i, k := range r.SecretKinds {
+		c.SecretKinds[i] = string(k)
+	}
+	return c
+}
 
 // Classifier holds the rules. It is immutable and safe for concurrent use; one is enough for
 // a process.

@@ -1,22 +1,20 @@
 package classify
 
-import "slices"
+import (
+	"slices"
 
-// Destination is a class of places that a text can be sent to.
-type Destination string
+	"github.com/memkernel/memkernel/kernel/mem"
+)
 
-// The destinations.
+// Destination is mem.Destination.
+type Destination = mem.Destination
+
+// The destinations under short names.
 const (
-	// Local is this process and what its operator runs for it: the database, an embedder
-	// or a model on the same machines.
-	Local Destination = "local"
-	// TrustedModel is a model or service elsewhere that the operator has bound to keep what
-	// it is sent.
-	TrustedModel Destination = "trusted_model"
-	// RemoteModel is any other model or service elsewhere.
-	RemoteModel Destination = "remote_model"
-	// Export is wherever people carry it: files, shares, tickets, logs.
-	Export Destination = "export"
+	Local        = mem.DestinationLocal
+	TrustedModel = mem.DestinationTrustedModel
+	RemoteModel  = mem.DestinationRemoteModel
+	Export       = mem.DestinationExport
 )
 
 // DestinationsFor returns the places that a text of sensitivity s may be sent to, by default:

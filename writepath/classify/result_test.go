@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/memkernel/memkernel/kernel/mem"
 	"github.com/memkernel/memkernel/writepath/classify"
 )
 
@@ -61,7 +62,7 @@ func TestDeclare(t *testing.T) {
 
 func TestSensitivityOrder(t *testing.T) {
 	t.Parallel()
-	all := classify.Sensitivities()
+	all := mem.Sensitivities()
 	for i, s := range all {
 		require.True(t, s.Valid())
 		require.Equal(t, i+1, s.Rank())
