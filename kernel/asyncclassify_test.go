@@ -322,3 +322,19 @@ func TestAsyncErrorsNameNoInfrastructure(t *testing.T) {
 	}
 	require.ErrorIs(t, k.Start(t.Context()), kernel.ErrUnavailable)
 }
+
+// TestAsyncNamesEntities: what a memory of a ticket names is linked as it is by Write.
+func TestAsyncNamesEntities(t *testing.T) {
+	t.Parallel()
+	k := kerneltest.Open(t)
+	dana := k.Key("acme/eng", kernel.RoleMember)
+	ada := name(t, k, dana, "I met Ada Lovelace.")
+	start(t, k)
+	order := must(k.WriteAsync(t.Context(), dana, kernel.WriteRequest{Text: "Then Ada Lovelace met Grace Hopper."}))
+	id := await(t, k.Kernel, dana, order.Token).Reply.Stored[0]
+	require.Equal(t, "Ada Lovelace, Grace Hopper", sqlValue[string](t, k.Pool,
+		`SELECT string_agg(surface, ', ' ORDER BY surface) FROM memkernel.memory_entities WHERE memory_id = $1`, id.String()))
+	require.Equal(t, 1, sqlValue[int](t, k.Pool,
+		`SELECT count(*)::int FROM memkernel.memory_entities WHERE memory_id = $1 AND entity_id = $2`, id.String(), ada.String()))
+	require.Equal(t, 2, sqlValue[int](t, k.Pool, `SELECT count(*)::int FROM memkernel.entity_registry`))
+}

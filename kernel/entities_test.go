@@ -1,42 +1,25 @@
 package kernel_test
 
 import (
-	"crypto/rand"
 	"slices"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/memkernel/memkernel/internal/store"
 	"github.com/memkernel/memkernel/kernel"
 	"github.com/memkernel/memkernel/kernel/kerneltest"
 	"github.com/memkernel/memkernel/kernel/mem"
-	"github.com/memkernel/memkernel/kernel/model/hashing"
-	"github.com/memkernel/memkernel/queries"
 	"github.com/memkernel/memkernel/writepath/entity"
 )
 
-// name writes a text and links what it names, as a write will, and returns the first entity.
+// name writes a text and returns the first entity that it names.
 func name(t *testing.T, k *kerneltest.Kit, who kernel.Identity, text string) kernel.ID {
 	t.Helper()
 	rep, err := k.Write(t.Context(), who, kernel.WriteRequest{Text: text})
 	require.NoError(t, err)
-	s := store.New(k.Pool, hashing.New().Info(), store.AppendOptions{MaxGroup: 1, Timeout: time.Minute})
-	mentions := entity.Recognise(text)
-	require.NotEmpty(t, mentions)
-	var found []store.Entity
-	var aliases store.EntityNames
-	require.NoError(t, queries.Pipeline(t.Context(), k.Pool, s.KnownEntities(who.Scope(), mentions, &found, &aliases)...))
-	links := entity.Resolve(mentions, store.JoinEntities(found, aliases))
-	steps := s.LinkEntities(who, rep.Stored[0], k.Clock.Now(), links, func() mem.ID { return must(mem.NewID(k.Clock.Now(), rand.Reader)) })
-	require.NoError(t, queries.Pipeline(t.Context(), k.Pool, steps...))
-	if links[0].IsNew() {
-		return must(mem.ParseID(sqlValue[string](t, k.Pool, `SELECT id::text FROM memkernel.entity_registry WHERE namespace = $1 AND canonical_key = $2`,
-			who.Namespace().String(), links[0].Key)))
-	}
-	return links[0].Entity
+	return must(mem.ParseID(sqlValue[string](t, k.Pool, `SELECT entity_id::text FROM memkernel.memory_entities
+		WHERE memory_id = $1 AND surface = $2`, rep.Stored[0].String(), entity.Recognise(text)[0].Surface)))
 }
 
 func entityNames(t *testing.T, k *kerneltest.Kit, who kernel.Identity, req kernel.ListEntitiesRequest) []string {

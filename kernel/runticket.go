@@ -69,7 +69,7 @@ func (k *Kernel) newAttempt(claim *store.Claim, id ID) *attempt {
 	now := k.clock()
 	a.w = &store.Write{
 		Who: claim.Who, Capture: id, IdempotencyKey: claim.IdempotencyKey, Digest: claim.Digest, Attempt: claim.Attempt,
-		Now: now, Memory: newID(now), Draft: &writepath.Draft{},
+		Now: now, Memory: newID(now), NewID: func() ID { return newID(now) }, Draft: &writepath.Draft{},
 	}
 	k.store.Bind(a.w)
 	a.c = &call{op: acl.OpWrite, who: claim.Who}
@@ -80,6 +80,7 @@ func (k *Kernel) newAttempt(claim *store.Claim, id ID) *attempt {
 		}
 		*a.w.Draft = newDraft(claim.Who, o.request(claim))
 		a.w.Draft.Prepare()
+		a.w.Mentions = mentions(a.w.Draft.Text)
 		a.cur.event.MemoryID, a.reply.Redacted = o.Supersedes, o.Redacted
 		return store.Ahead{Steps: a.w.Probe(&a.state)}, nil
 	}

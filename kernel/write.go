@@ -8,12 +8,14 @@ import (
 	"fmt"
 	"slices"
 	"time"
+	"unicode/utf8"
 
 	"github.com/memkernel/memkernel/acl"
 	"github.com/memkernel/memkernel/audit"
 	"github.com/memkernel/memkernel/internal/store"
 	"github.com/memkernel/memkernel/kernel/mem"
 	"github.com/memkernel/memkernel/writepath"
+	"github.com/memkernel/memkernel/writepath/entity"
 )
 
 // WriteRequest is one memory to keep.
@@ -122,15 +124,18 @@ func (k *Kernel) Write(ctx context.Context, who Identity, req WriteRequest) (*Wr
 		if w.Capture.IsZero() {
 			w.Capture = newID(cur.now)
 		}
+		w.NewID = func() ID { return newID(cur.now) }
 		*reply = WriteReply{}
 		w.Outcome = func(dec writepath.Decision) ([]byte, audit.Event) { return writeOutcome(cur, w, dec, reply) }
 	}
 	c.prepare = func(context.Context) (store.Ahead, error) {
+		w.Mentions = mentions(draft.Text)
 		draft.Prepare()
 		w.Digest = req.digest()
 		return store.Ahead{Steps: w.Probe(&state)}, nil
 	}
 	c.eager = func(ctx context.Context, cur *current, known *store.Known, policy *mem.EffectivePolicy) (sent bool, err error) {
+		w.Mentions = mentions(draft.Text)
 		if !k.model.InProcess || !w.Eager() || writeAllowed(policy, &draft) != nil {
 			return false, nil //nolint:nilerr // refused by the gate's policy, which may be another
 		}
@@ -200,10 +205,27 @@ func (k *Kernel) screenWrite(ctx context.Context, cur *current, w *store.Write, 
 		return true, nil
 	case changed:
 		reply.Redacted = max(reply.Redacted, secrets)
+		w.Mentions = mentions(w.Draft.Text)
 		w.Draft.Prepare()
 		*state, err = w.State(ctx)
 	}
 	return false, err
+}
+
+// maxNamed is how much of a text is searched for names, in bytes: a few milliseconds' worth. A
+// memory so long is a document, and what it is about stands at its beginning.
+const maxNamed = 64 << 10
+
+// mentions returns the names in a text.
+func mentions(text string) []entity.Mention {
+	if len(text) > maxNamed {
+		cut := maxNamed
+		for cut > 0 && !utf8.RuneStart(text[cut]) {
+			cut--
+		}
+		text = text[:cut]
+	}
+	return entity.Recognise(text)
 }
 
 func writeAllowed(p *mem.EffectivePolicy, d *writepath.Draft) error {

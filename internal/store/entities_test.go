@@ -39,14 +39,13 @@ func known(t *testing.T, k *kerneltest.Kit, scope acl.Scope, text string) []enti
 	return store.JoinEntities(found, names)
 }
 
-// remember writes a text and links what it names, as a write will.
+// remember writes a text, which links what it names, and returns the links.
 func remember(t *testing.T, k *kerneltest.Kit, who kernel.Identity, text string) []entity.Link {
 	t.Helper()
+	links := entity.Resolve(entity.Recognise(text), known(t, k, who.Scope(), text))
 	rep, err := k.Write(t.Context(), who, kernel.WriteRequest{Text: text})
 	require.NoError(t, err)
-	links := entity.Resolve(entity.Recognise(text), known(t, k, who.Scope(), text))
 	steps := openStore(k).LinkEntities(who, rep.Stored[0], k.Clock.Now(), links, freshID)
-	require.NoError(t, queries.Pipeline(t.Context(), k.Pool, steps...))
 	require.NoError(t, queries.Pipeline(t.Context(), k.Pool, steps...), "again adds nothing")
 	return links
 }

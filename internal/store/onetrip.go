@@ -170,9 +170,9 @@ func newAnswer(
 }
 
 // Eager reports that the write can be tried without looking first: it depends on nothing but
-// its text being new, and all that it refers to is known.
+// its text being new, it names nobody, and all that it refers to is known.
 func (w *Write) Eager() bool {
-	if w.store.tx != nil || w.IdempotencyKey != "" || !w.Draft.Supersedes.IsZero() || w.store.models.id.Load() == 0 {
+	if w.store.tx != nil || w.IdempotencyKey != "" || !w.Draft.Supersedes.IsZero() || len(w.Mentions) > 0 || w.store.models.id.Load() == 0 {
 		return false
 	}
 	w.place = w.store.known.get(w.Who.Namespace().String()).place

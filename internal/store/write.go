@@ -15,6 +15,7 @@ import (
 	"github.com/memkernel/memkernel/kernel/mem"
 	"github.com/memkernel/memkernel/queries"
 	"github.com/memkernel/memkernel/writepath"
+	"github.com/memkernel/memkernel/writepath/entity"
 )
 
 // Write is one write on its way into the database. It implements writepath.Ledger.
@@ -29,6 +30,10 @@ type Write struct {
 	Digest         [32]byte
 	// Attempt is which attempt at the ticket that Capture is; 0 for a write that is no ticket's.
 	Attempt int
+	// Mentions are the names in the draft's text, and NewID makes ids for what they may be new
+	// names of.
+	Mentions []entity.Mention
+	NewID    func() mem.ID
 	// Outcome encodes the receipt and the audit row of a decision.
 	Outcome func(writepath.Decision) (receipt []byte, event audit.Event)
 
@@ -38,6 +43,9 @@ type Write struct {
 	doc      lexical.Doc
 	captured bool
 	place    place
+	// entities and aliases are what the mentions may mean.
+	entities []Entity
+	aliases  EntityNames
 }
 
 // place is the pair of integers that stands for a namespace in the retrieval tables.
@@ -70,6 +78,9 @@ func (w *Write) Probe(st *writepath.State) []queries.Step {
 			}
 			return noRows(err)
 		},
+	}
+	if len(w.Mentions) > 0 {
+		steps = append(steps, w.store.KnownEntities(w.Who.Scope(), w.Mentions, &w.entities, &w.aliases)...)
 	}
 	switch {
 	case w.Attempt > 0:
@@ -224,6 +235,10 @@ func (w *Write) steps(ctx context.Context, dec writepath.Decision) ([]queries.St
 		steps = append(steps, func(ctx context.Context, q *queries.Queries) error {
 			return q.MemoryInsert(ctx, w.insertParams())
 		})
+	}
+	if len(w.Mentions) > 0 {
+		links := entity.Resolve(w.Mentions, JoinEntities(w.entities, w.aliases))
+		steps = append(steps, w.store.LinkEntities(w.Who, w.Memory, w.Now, links, w.NewID)...)
 	}
 	if w.Draft.Embedding != nil {
 		model, err := w.store.modelID(ctx, w.conn())
