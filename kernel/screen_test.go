@@ -79,7 +79,7 @@ func TestScannerMidRuneBlock(t *testing.T) {
 	t.Parallel()
 	text := "say schlüsselwort now"
 	at := strings.Index(text, "ü")
-	find := scanner(func(_ context.Context, s string) ([]classify.Finding, error) {
+	find := scanner(func(_ context.Context, _ string) ([]classify.Finding, error) {
 		return []classify.Finding{
 			{Kind: classify.Email, Start: 4, End: at + 1},
 			{Kind: classify.SaaSToken, Start: at + 1, End: len("say schlüsselwort")},
