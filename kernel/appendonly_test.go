@@ -27,6 +27,7 @@ import (
 const (
 	stateGuard      = "MK002" // raised by a guard
 	statePrivilege  = "42501"
+	stateReferenced = "0A000" // a table that others refer to is not truncated without them
 	stateUnique     = "23505"
 	stateForeignKey = "23503"
 )

@@ -128,26 +128,32 @@ func TestAsyncSecretRuleTakesEffectAtOnce(t *testing.T) {
 	}
 }
 
-// TestWarmAsyncIsDecidedOnOnePolicy: a ticket that a policy of before allows is not issued because
-// another call has learnt of the new one meanwhile.
-func TestWarmAsyncIsDecidedOnOnePolicy(t *testing.T) {
+// TestWarmSourcesAreRedacted: a secret beside a text that has none is redacted as well, whichever
+// way the write takes.
+func TestWarmSourcesAreRedacted(t *testing.T) {
 	t.Parallel()
-	var during func()
-	look := scanner(func(context.Context, string) ([]classify.Finding, error) {
-		if f := during; f != nil {
-			during = nil
-			f()
+	for rule, rejected := range map[kernel.SecretRule]int{mem.SecretsBlock: 1, mem.SecretsRedact: 0} {
+		b := newWarmBench(t)
+		b.put(t, "acme", kernel.Policy{Write: kernel.WritePolicy{Secrets: rule}})
+		b.warm(t)
+		source := "https://logs.test/?key=" + madeUpKey
+		written := must(b.Write(t.Context(), b.who, kernel.WriteRequest{Text: "The gate opens at nine.", Source: source}))
+		require.Len(t, written.Rejected, rejected)
+		require.Equal(t, 1-rejected, written.Redacted)
+		order := must(b.WriteAsync(t.Context(), b.who, kernel.WriteRequest{Text: "The gate opens at ten.", Source: source}))
+		require.Len(t, order.Rejected, rejected)
+		require.Equal(t, 1-rejected, order.Redacted)
+		requireNowhere(t, b.Kit, madeUpKey)
+		if rejected > 0 {
+			continue
 		}
-		return nil, nil
-	})
-	b := newWarmBench(t, kernel.WithClassifier(look))
-	b.put(t, "acme", kernel.Policy{Write: kernel.WritePolicy{Denied: true}})
-	before := jobCount(t, b.Kit)
-	during = func() { must(b.Stats(t.Context(), b.who, kernel.StatsRequest{})) }
-	require.ErrorIs(t, second(b.WriteAsync(t.Context(), b.who, kernel.WriteRequest{Text: "Nobody may say this."})), kernel.ErrForbidden)
-	require.Nil(t, during)
-	require.Equal(t, before, jobCount(t, b.Kit))
-	requireNowhere(t, b.Kit, "Nobody may say this.")
+		start(t, b.Kit)
+		reply := await(t, b.Kernel, b.who, order.Token).Reply
+		require.Equal(t, 1, reply.Redacted)
+		require.Equal(t, "https://logs.test/?key=[redacted:aws_access_key]",
+			must(b.Read(t.Context(), b.who, kernel.ReadRequest{ID: reply.Stored[0]})).Memory.Source)
+		requireNowhere(t, b.Kit, madeUpKey)
+	}
 }
 
 // TestAsyncClassifierFails: what cannot be classified is not kept.

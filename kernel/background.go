@@ -43,12 +43,12 @@ func (k *Kernel) newJobs(db *pgxpool.Pool, polling bool) (*jobs.Client, error) {
 }
 
 // jobTimeout bounds one attempt at a piece of work: the answers of the model and of the host's
-// classifier, which is asked again for what is left of a redacted text, and what comes before and
-// after them.
+// classifier, which is asked for the text and its source, and again for what is left of them once
+// they were redacted, and what comes before and after them.
 func (k *Kernel) jobTimeout() time.Duration {
 	answers := time.Duration(1)
 	if k.scanner != nil {
-		answers += 2
+		answers += 4
 	}
 	return answers*k.limits.ModelTimeout + 2*k.limits.AuditTimeout
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 
 	"github.com/memkernel/memkernel/kernel/mem"
 	"github.com/memkernel/memkernel/kernel/model"
@@ -55,32 +56,95 @@ func (k *Kernel) classifyText(ctx context.Context, text string) (classify.Result
 	return result, nil
 }
 
-// screen classifies a draft and does with its secrets what policy says. changed reports that
-// the draft is not what it was and has to be looked up anew; a text that policy blocks is
-// rejected, and nothing of it may be kept.
+// maxRedactions is how often a text is classified again after its secrets were redacted. What
+// is left can look like a secret for standing beside the mark that replaced another.
+const maxRedactions = 8
+
+// redact classifies a text and does with its secrets what the rule says: it returns the text
+// without them, how many there were, and what is left. blocked reports that nothing of the
+// text may be kept, because the rule says so or because secrets remain.
+func (k *Kernel) redact(ctx context.Context, rule mem.SecretRule, text string) (kept string, secrets int, left classify.Result, blocked bool, err error) {
+	for range maxRedactions {
+		left, err = k.classifyText(ctx, text)
+		n := countSecrets(&left)
+		if err != nil || n == 0 || rule == mem.SecretsAllow {
+			return text, secrets, left, false, err
+		}
+		secrets += n
+		if rule == mem.SecretsBlock {
+			return text, secrets, left, true, nil
+		}
+		text = classify.Redact(text, left.Findings)
+	}
+	return text, secrets, left, true, nil
+}
+
+func countSecrets(r *classify.Result) (n int) {
+	for _, f := range r.Findings {
+		if f.Kind.Secret() {
+			n++
+		}
+	}
+	return n
+}
+
+// redactAside is redact for what stands beside memories: the question of an audit row, the reason
+// of a retraction. It asks no scanner, and where texts are blocked it redacts. What it cannot
+// redact it drops.
+func (k *Kernel) redactAside(rule mem.SecretRule, text string) string {
+	for range maxRedactions {
+		if rule == mem.SecretsAllow || text == "" {
+			return text
+		}
+		left := k.classifier.Classify(text)
+		if countSecrets(&left) == 0 {
+			return text
+		}
+		text = classify.Redact(text, left.Findings)
+	}
+	return ""
+}
+
+// screen classifies a draft, its source included, and does with its secrets what policy says.
+// changed reports that the draft is not what it was and has to be looked up anew; a text that
+// policy blocks is rejected, and nothing of it may be kept.
 func (k *Kernel) screen(ctx context.Context, policy *mem.EffectivePolicy, d *writepath.Draft) (secrets int, changed bool, rejected mem.RejectReason, err error) {
-	result, err := k.classifyText(ctx, d.Text)
+	text, secrets, result, blocked, err := k.redact(ctx, policy.WriteSecrets, d.Text)
 	if err != nil {
 		return 0, false, "", err
 	}
-	for _, f := range result.Findings {
-		if f.Kind.Secret() {
-			secrets++
-		}
-	}
-	if secrets > 0 && policy.WriteSecrets == mem.SecretsBlock {
-		return secrets, false, mem.RejectSecret, nil
-	}
-	if secrets > 0 && policy.WriteSecrets == mem.SecretsRedact {
-		d.Text = classify.Redact(d.Text, result.Findings)
-		changed = true
-		if result, err = k.classifyText(ctx, d.Text); err != nil {
-			return 0, false, "", err
-		}
-	}
 	result.Declare(d.Sensitivity)
 	d.Classification = result.Classification()
+	if d.Source != "" {
+		source, more, of, also, err := k.redact(ctx, policy.WriteSecrets, d.Source)
+		if err != nil {
+			return 0, false, "", err
+		}
+		secrets, blocked = secrets+more, blocked || also
+		d.Source = source
+		join(&d.Classification, of.Classification())
+	}
+	if blocked {
+		return secrets, false, mem.RejectSecret, nil
+	}
+	changed = text != d.Text
+	d.Text = text
 	return secrets, changed, "", nil
+}
+
+// join makes a the classification of its text and of what b classifies together. What b says on
+// how it speaks is not said of the text.
+func join(a *mem.Classification, b mem.Classification) {
+	a.Sensitivity = classify.Max(a.Sensitivity, b.Sensitivity)
+	a.Destinations = classify.DestinationsFor(a.Sensitivity)
+	a.PIISubjects = union(a.PIISubjects, b.PIISubjects)
+	a.SecretKinds = union(a.SecretKinds, b.SecretKinds)
+}
+
+func union(a, b []string) []string {
+	all := slices.Concat(a, b)
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 // destination says where a text goes that is sent to a model.

@@ -39,7 +39,7 @@ func (k *Kernel) eagerly(ctx context.Context, c *call, cur *current) (done bool,
 		return false, nil //nolint:nilerr // refused by the gate, which says why
 	}
 	before := *cur
-	cur.setPolicy(c, known, policy)
+	k.setPolicy(c, cur, known, policy)
 	sent, err := c.eager(ctx, cur, known, &policy)
 	if errors.Is(err, writepath.ErrStale) || (err != nil && !sent && ctx.Err() == nil) {
 		cur.answered, err = false, nil

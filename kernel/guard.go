@@ -61,6 +61,8 @@ type current struct {
 	recorded bool
 	// answered is set by an eager that got an answer, for the body.
 	answered bool
+	// again is set when the call is on record, and only asks for the answer.
+	again bool
 	// owed is set when a call has an audit row that says that it succeeded, and no answer: the
 	// connection broke between the two.
 	owed bool
@@ -75,12 +77,17 @@ func (cur *current) finish() audit.Event {
 }
 
 // setPolicy makes policy the call's and lets it say what may be on record.
-func (cur *current) setPolicy(c *call, known *store.Known, policy mem.EffectivePolicy) {
+func (k *Kernel) setPolicy(c *call, cur *current, known *store.Known, policy mem.EffectivePolicy) {
 	cur.known, cur.policy, cur.event.Purpose = known, policy, ""
 	if !c.sensitive && !policy.Sensitive {
-		cur.event.Purpose = audit.Purpose(c.purpose)
+		// More than is kept, so that no secret is cut in two and not known for one.
+		cur.event.Purpose = audit.Purpose(k.redactAside(policy.WriteSecrets, c.purpose[:min(len(c.purpose), maxPurposeBytes)]))
 	}
 }
+
+// maxPurposeBytes is how much of a question is looked through for secrets: several times what
+// the audit log keeps.
+const maxPurposeBytes = 4 << 10
 
 // guard runs a syscall: it validates, asks the role table, reads policy and tenant in one
 // statement, takes a rate token, runs body (or has all that done by one statement, see eagerly),
@@ -91,7 +98,15 @@ func guard[Rep any](ctx context.Context, k *Kernel, c *call, body func(context.C
 	ctx = k.hookBegin(ctx, c.op)
 	cur := &current{now: k.clock()}
 	cur.event = k.newEvent(c, cur.now)
+	ended := true
+	defer func() {
+		if ended {
+			// A host's part ended the goroutine instead of returning: that leaves a row too.
+			_ = k.settle(ctx, c, cur, false, mem.ErrInternal)
+		}
+	}()
 	rep, err := run(ctx, k, c, cur, body)
+	ended = false
 	err = k.settle(ctx, c, cur, rep != nil, err)
 	if cur.owed {
 		rep, err = again(ctx, k, c, cur, body)
@@ -144,7 +159,7 @@ func run[Rep any](ctx context.Context, k *Kernel, c *call, cur *current, body fu
 func again[Rep any](ctx context.Context, k *Kernel, c *call, cur *current, body func(context.Context, *current) (*Rep, error)) (*Rep, error) {
 	long := *c
 	long.eager = nil
-	second := &current{now: cur.now, event: cur.event}
+	second := &current{now: cur.now, event: cur.event, again: true}
 	rep, err := run(ctx, k, &long, second, body)
 	if err != nil {
 		_, err = k.judge(ctx, c, second, err)
@@ -185,7 +200,7 @@ func (k *Kernel) admit(ctx context.Context, c *call, cur *current) error {
 	if err != nil {
 		return err
 	}
-	cur.setPolicy(c, gate.Known, mem.MergePolicies(gate.Policies))
+	k.setPolicy(c, cur, gate.Known, mem.MergePolicies(gate.Policies))
 	if err := k.checkGate(c.who, gate, cur.now); err != nil {
 		return err
 	}

@@ -203,7 +203,7 @@ func TestMemoriesAreDeletedByErasureOnly(t *testing.T) {
 	refuse := func(name string, sql ...string) {
 		t.Helper()
 		for _, prefix := range [][]string{nil, {"SET LOCAL session_replication_role = replica"}} {
-			require.Contains(t, []string{stateGuard, statePrivilege}, w.attempt(t, append(slices.Clone(prefix), sql...)...), name)
+			require.Contains(t, []string{stateGuard, statePrivilege, stateReferenced}, w.attempt(t, append(slices.Clone(prefix), sql...)...), name)
 			require.Equal(t, before, digest(t, w.Pool, "memory_objects"), name)
 		}
 	}

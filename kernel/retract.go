@@ -71,7 +71,7 @@ func (k *Kernel) tryRetract(ctx context.Context, cur *current, who Identity, req
 	}
 	cur.detail.Int("retracted", 1)
 	event := cur.finish()
-	err := k.store.Retract(ctx, who, req.ID, req.Reason, cur.now, &event)
+	err := k.store.Retract(ctx, who, req.ID, k.redactAside(cur.policy.WriteSecrets, req.Reason), cur.now, &event)
 	cur.recorded = err == nil
 	return &RetractReply{EndedAt: cur.now}, err
 }

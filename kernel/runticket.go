@@ -140,7 +140,7 @@ func (k *Kernel) runAttempt(ctx context.Context, a *attempt) (err error) {
 	if err != nil {
 		return err
 	}
-	a.cur.setPolicy(a.c, gate.Known, mem.MergePolicies(gate.Policies))
+	k.setPolicy(a.c, a.cur, gate.Known, mem.MergePolicies(gate.Policies))
 	if err := k.checkGate(a.w.Who, gate, a.cur.now); err != nil {
 		return err
 	}

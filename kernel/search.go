@@ -232,7 +232,15 @@ func (s *search) close() {
 }
 
 func (s *search) newView(ctx context.Context) *store.View {
-	return s.k.store.NewView(ctx, store.ViewConfig{Scope: s.who.Scope(), Filter: s.filter(), Embed: s.k.embedQuery})
+	cfg := store.ViewConfig{
+		Scope: s.who.Scope(), Filter: s.filter(), Embed: s.k.embedQuery, Query: s.query.Text, Withheld: errWithheld,
+	}
+	if to := destination(&s.k.model); to != mem.DestinationLocal {
+		cfg.MaySend = func(c *mem.Classification) bool { return c.MaySend(to) }
+		result, err := s.k.classifyText(ctx, s.query.Text)
+		cfg.Confined = err != nil || !result.MaySend(to)
+	}
+	return s.k.store.NewView(ctx, cfg)
 }
 
 func (s *search) filter() store.Filter {
@@ -299,8 +307,10 @@ func (s *search) run(ctx context.Context, cur *current) (*SearchReply, error) {
 
 // serve turns a ranking into the answer.
 func (s *search) serve(ctx context.Context, cur *current, ranked []pick, reply *SearchReply) (*SearchReply, error) {
-	if done, err := s.serveRecorded(ctx, cur, cur.known, ranked, reply); done || err != nil {
-		return reply, err
+	if done, err := s.serveRecorded(ctx, cur, cur.known, ranked, reply); err != nil {
+		return nil, err
+	} else if done {
+		return reply, nil
 	}
 	if err := s.fill(ctx, ranked, reply); err != nil {
 		return nil, err
@@ -339,7 +349,7 @@ func (s *search) serveRecorded(
 			ids = append(ids, r.Ref)
 		}
 	}
-	if len(ids) == 0 || known == nil {
+	if len(ids) == 0 || known == nil || cur.again {
 		return false, nil
 	}
 	before := cur.detail

@@ -37,7 +37,8 @@ type WriteRequest struct {
 	// classifier says, and make a text public in which nothing was found; empty for no word.
 	Sensitivity Sensitivity `json:",omitempty"`
 	// IdempotencyKey makes a retry safe: a second write with the same key by the same caller
-	// returns the first one's reply and changes nothing. At most 256 bytes; empty for none.
+	// returns the first one's reply and changes nothing. At most 256 bytes; empty for none. It
+	// is kept as it is and must not hold a secret.
 	IdempotencyKey string
 }
 
@@ -87,8 +88,12 @@ func newDraft(who Identity, req *WriteRequest) writepath.Draft {
 	}
 }
 
-// digest tells requests with one idempotency key apart.
+// digest tells requests with one idempotency key apart; without one there is none, which would
+// only let guesses at a redacted text be tried.
 func (r *WriteRequest) digest() [32]byte {
+	if r.IdempotencyKey == "" {
+		return [32]byte{}
+	}
 	same := *r
 	// An instant is the same in every zone, and finer than it is kept it is not told apart.
 	same.EventTime = r.EventTime.UTC().Truncate(time.Microsecond)
@@ -136,12 +141,13 @@ func (k *Kernel) Write(ctx context.Context, who Identity, req WriteRequest) (*Wr
 	}
 	c.eager = func(ctx context.Context, cur *current, known *store.Known, policy *mem.EffectivePolicy) (sent bool, err error) {
 		w.Mentions = mentions(draft.Text)
-		if !k.model.InProcess || !w.Eager() || writeAllowed(policy, &draft) != nil {
+		// A host's scanner is asked once, and its failure told once the caller has been let in.
+		if !k.model.InProcess || k.scanner != nil || !w.Eager() || writeAllowed(policy, &draft) != nil {
 			return false, nil //nolint:nilerr // refused by the gate's policy, which may be another
 		}
 		screened := draft
-		_, changed, rejected, err := k.screen(ctx, policy, &screened)
-		if err != nil || rejected != "" || changed {
+		secrets, _, rejected, err := k.screen(ctx, policy, &screened)
+		if err != nil || rejected != "" || secrets > 0 {
 			return false, err // what is not ordinary takes the long way, from the start
 		}
 		draft.Classification = screened.Classification
@@ -203,10 +209,17 @@ func (k *Kernel) screenWrite(ctx context.Context, cur *current, w *store.Write, 
 		*reply = WriteReply{Rejected: []Rejection{{Reason: rejected}}}
 		describeWrite(cur, reply)
 		return true, nil
-	case changed:
+	case changed || secrets > 0 && cur.policy.WriteSecrets == mem.SecretsRedact:
 		reply.Redacted = max(reply.Redacted, secrets)
+		w.Reworded()
 		w.Mentions = mentions(w.Draft.Text)
 		w.Draft.Prepare()
+		if err := w.Draft.Validate(k.limits.MaxTextBytes); err != nil {
+			return false, err // the marks are longer than the secrets were
+		}
+		if err := writeAllowed(&cur.policy, w.Draft); err != nil {
+			return false, err
+		}
 		*state, err = w.State(ctx)
 	}
 	return false, err

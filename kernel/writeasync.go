@@ -41,8 +41,8 @@ type WriteAsyncReply struct {
 // database, runs the write; until there is one, it waits.
 //
 // The text is classified first, by the host's classifier too, and nothing of it is kept before: if
-// policy blocks its secrets it is rejected, if policy redacts them the redacted text is what is
-// kept and written, and must be no larger than the policy allows; a classifier that fails is
+// policy blocks its secrets it is rejected, if policy redacts them the redacted text and source are
+// what is kept and written, and must be no larger than is allowed; a classifier that fails is
 // ErrUnavailable.
 //
 // The write is run as the caller who issued it. Key, role, policy and tenant are checked again
@@ -72,12 +72,12 @@ func (k *Kernel) WriteAsync(ctx context.Context, who Identity, req WriteRequest)
 	}
 	c.eager = func(ctx context.Context, cur *current, known *store.Known, policy *mem.EffectivePolicy) (sent bool, err error) {
 		_, limited := policy.RateLimit(acl.OpWrite)
-		if limited || o.IdempotencyKey != "" || writeAllowed(policy, &draft) != nil {
+		if limited || k.scanner != nil || o.IdempotencyKey != "" || writeAllowed(policy, &draft) != nil {
 			return false, nil //nolint:nilerr // refused by the gate's policy, which may be another
 		}
 		screened := draft
-		_, changed, rejected, err := k.screen(ctx, policy, &screened)
-		if err != nil || rejected != "" || changed {
+		secrets, _, rejected, err := k.screen(ctx, policy, &screened)
+		if err != nil || rejected != "" || secrets > 0 {
 			return false, err // what is not ordinary takes the long way, from the start
 		}
 		o.Digest, o.Hold = req.digest(), known
@@ -102,7 +102,7 @@ func (k *Kernel) WriteAsync(ctx context.Context, who Identity, req WriteRequest)
 		if err != nil || len(reply.Rejected) > 0 {
 			return reply, err
 		}
-		o.Text = draft.Text
+		o.Text, req.Source = draft.Text, draft.Source
 		for range writepath.MaxAttempts {
 			if earlier.Foreign {
 				return nil, fmt.Errorf("%w: the idempotency key was used for another request", mem.ErrConflict)
@@ -132,7 +132,7 @@ func (k *Kernel) WriteAsync(ctx context.Context, who Identity, req WriteRequest)
 // kept. A text that is rejected is so in the reply.
 func (k *Kernel) screenOrder(ctx context.Context, cur *current, draft *writepath.Draft, reply *WriteAsyncReply) (redacted int, err error) {
 	*reply = WriteAsyncReply{}
-	secrets, changed, rejected, err := k.screen(ctx, &cur.policy, draft)
+	secrets, _, rejected, err := k.screen(ctx, &cur.policy, draft)
 	switch {
 	case err != nil:
 		return 0, err
@@ -140,8 +140,11 @@ func (k *Kernel) screenOrder(ctx context.Context, cur *current, draft *writepath
 		reply.Rejected = []Rejection{{Reason: rejected}}
 		describeWrite(cur, &WriteReply{Rejected: reply.Rejected})
 		return 0, nil
-	case changed:
-		// It may have grown, and the worker is given nothing else.
+	case secrets > 0:
+		// The marks are longer than the secrets were, and the worker is given nothing else.
+		if err := draft.Validate(k.limits.MaxTextBytes); err != nil {
+			return 0, err
+		}
 		return secrets, writeAllowed(&cur.policy, draft)
 	}
 	return 0, nil

@@ -37,6 +37,9 @@ func (s *Store) freshGate(ctx context.Context, who acl.Identity) (*Gate, error) 
 	free := *s
 	free.tx = nil
 	gate, err := free.Gate(ctx, who, Ahead{})
+	if err == nil {
+		gate.Known = nil
+	}
 	if errors.Is(err, context.DeadlineExceeded) {
 		return nil, fmt.Errorf("%w: no connection to check the caller on", mem.ErrUnavailable)
 	}
@@ -81,7 +84,7 @@ func (s *Store) Gate(ctx context.Context, who acl.Identity, ahead Ahead) (*Gate,
 		if err := decoder.Decode(&out.Policies); err != nil {
 			// A policy that cannot be read, or that says more than this build understands, must
 			// refuse, not permit.
-			return nil, fmt.Errorf("%w: stored policy: %w", mem.ErrUnavailable, err)
+			return nil, &fault{kind: mem.ErrUnavailable, text: ": a stored policy cannot be read", cause: err}
 		}
 	}
 	if known && s.tx == nil {

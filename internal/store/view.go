@@ -29,6 +29,13 @@ type ViewConfig struct {
 	Filter Filter
 	// Embed returns the unit vector of a text, nil for a text without features.
 	Embed func(ctx context.Context, text string) ([]float32, error)
+	// Query is the question, MaySend whether a text so classified may go to the model that
+	// Embed asks, and Withheld the error for one that may not.
+	Query    string
+	MaySend  func(*mem.Classification) bool
+	Withheld error
+	// Confined reports that the question itself may not go there, and so no part of it.
+	Confined bool
 }
 
 // View is one search's access to the memories in scope: what the kernel holds. The driver
@@ -53,6 +60,9 @@ type view struct {
 	// served holds the tokens of what the driver was shown.
 	served map[mem.ID]int
 	report ArmReport
+	// confined is set once the driver knows something that may not go to the model: what it
+	// makes of that cannot be told from what it found elsewhere.
+	confined bool
 	// What was fetched before the driver asked, and what it asked before.
 	lexical map[string][]lexical.Scored
 	vectors map[string]vectorMemo
@@ -95,10 +105,11 @@ func (s *Store) NewView(ctx context.Context, cfg ViewConfig) *View {
 			stop := context.AfterFunc(lifetime, cancel)
 			return ctx, func() { stop(); cancel() }
 		},
-		served:  map[mem.ID]int{},
-		lexical: map[string][]lexical.Scored{},
-		vectors: map[string]vectorMemo{},
-		embeds:  map[string]embedMemo{},
+		confined: cfg.Confined,
+		served:   map[mem.ID]int{},
+		lexical:  map[string][]lexical.Scored{},
+		vectors:  map[string]vectorMemo{},
+		embeds:   map[string]embedMemo{},
 	}}
 }
 
@@ -319,14 +330,25 @@ func (v *view) Embed(ctx context.Context, text string) ([]float32, error) {
 func (v *view) embed(ctx context.Context, text string) embedMemo {
 	v.mu.Lock()
 	memo, ok := v.embeds[text]
+	withheld := v.confined && (text != v.cfg.Query || v.cfg.Confined)
 	v.mu.Unlock()
+	if withheld {
+		return embedMemo{err: v.cfg.Withheld}
+	}
 	if !ok {
 		memo.vector, memo.err = v.cfg.Embed(ctx, text)
 		v.mu.Lock()
+		v.confined = v.confined || memo.err != nil && errors.Is(memo.err, v.cfg.Withheld)
 		v.embeds[text] = memo
 		v.mu.Unlock()
 	}
 	return memo
+}
+
+func (v *view) confine() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.confined = true
 }
 
 // describe fills in the descriptive fields and drops rows that have ended meanwhile.
@@ -344,6 +366,9 @@ func (v *view) describe(ctx context.Context, rows []driver.Candidate) ([]driver.
 		m, ok := found[c.Ref]
 		if !ok {
 			continue
+		}
+		if v.cfg.MaySend != nil && !v.cfg.MaySend(&m.Classification) {
+			v.confine()
 		}
 		c.Text, c.Kind, c.Namespace = m.Text, m.Kind, m.Namespace
 		c.EventTime, c.AssertionTime = m.EventTime, m.AssertionTime

@@ -167,6 +167,12 @@ func (w *Write) capture(state string, result []byte) queries.CaptureInsertParams
 	return p
 }
 
+// Reworded forgets what was made of a text that the draft does not have any more.
+func (w *Write) Reworded() {
+	w.doc = lexical.Doc{}
+	w.Draft.Embedding, w.Draft.Embedded = nil, false
+}
+
 // State implements writepath.Ledger.
 func (w *Write) State(ctx context.Context) (writepath.State, error) {
 	var st writepath.State

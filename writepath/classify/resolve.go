@@ -35,6 +35,16 @@ func resolve(text string, found []candidate) []Finding {
 	if len(found) == 0 {
 		return nil
 	}
+	// Before they are compared: two that share a character overlap.
+	for i := range found {
+		f := &found[i]
+		for f.Start > 0 && !utf8.RuneStart(text[f.Start]) {
+			f.Start--
+		}
+		for f.End < len(text) && !utf8.RuneStart(text[f.End]) {
+			f.End++
+		}
+	}
 	slices.SortFunc(found, func(a, b candidate) int {
 		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(b.weight, a.weight), cmp.Compare(b.End, a.End), cmp.Compare(a.Kind, b.Kind))
 	})
@@ -52,15 +62,6 @@ func resolve(text string, found []candidate) []Finding {
 	}
 	out := make([]Finding, 0, len(kept))
 	for _, f := range kept {
-		for f.Start > 0 && !utf8.RuneStart(text[f.Start]) {
-			f.Start--
-		}
-		for f.End < len(text) && !utf8.RuneStart(text[f.End]) {
-			f.End++
-		}
-		if n := len(out); n > 0 && out[n-1].End > f.Start {
-			continue // only in text that is not valid UTF-8
-		}
 		out = append(out, f.Finding)
 	}
 	return out
