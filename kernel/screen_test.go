@@ -195,6 +195,19 @@ func TestSearchKeepsToTheHostsSnapshot(t *testing.T) {
 	require.NoError(t, tx.Rollback(t.Context()))
 }
 
+// TestReplayOutlivesTheRule: what was written before a rule was made is still the answer to a retry.
+func TestReplayOutlivesTheRule(t *testing.T) {
+	t.Parallel()
+	k := kerneltest.Open(t)
+	dana := k.Key("acme/eng", kernel.RoleMember)
+	req := kernel.WriteRequest{Text: "The deploy key is " + madeUpKey + ".", IdempotencyKey: "once"}
+	first := must(k.Write(t.Context(), dana, req))
+	secretRules(t, k, "acme", mem.SecretsBlock)
+	again := must(k.Write(t.Context(), dana, req))
+	require.True(t, again.Replayed)
+	require.Equal(t, first.Stored, again.Stored)
+}
+
 // TestNothingConfirmsGuesses: what is kept of a request does not tell whether a guess at its secret is right.
 func TestNothingConfirmsGuesses(t *testing.T) {
 	t.Parallel()
