@@ -224,6 +224,7 @@ func TestTicketBlockedWhenItRuns(t *testing.T) {
 	require.True(t, sqlValue[bool](t, k.Pool, `SELECT request IS NULL FROM memkernel.captures`))
 
 	// What was decided of an idempotency key stays decided, also when policy is loosened.
+	require.Equal(t, order.Ticket, must(k.WriteAsync(t.Context(), dana, req)).Ticket)
 	must(k.Policies().Put(t.Context(), k.Key("acme", kernel.RoleAdmin), kernel.PutPolicyRequest{}))
 	require.Equal(t, order.Ticket, must(k.WriteAsync(t.Context(), dana, req)).Ticket)
 	want.Replayed = true

@@ -2,11 +2,12 @@
 //
 // A host opens a [Kernel] on its own pgx pool, or with [OpenDefault] on a private Postgres, gets an
 // identity from a credential with [Kernel.Authenticate], and calls typed syscalls: Write,
-// WriteAsync, Read, Search, Retract, History, Stats and AuditSearch. The caller's namespace and role decide what each
-// call may see and do: a caller in acme/eng/platform reads acme/eng/platform, acme/eng and acme,
-// and writes acme/eng/platform. Nothing is ever overwritten; a change ends one memory and begins
-// another. Every call leaves exactly one audit row, durable before the answer is returned, whether
-// it succeeded, was refused, found nothing or failed; if the row cannot be written the call fails.
+// WriteAsync, Ticket, WaitVisible, Read, Search, Retract, History, Stats and AuditSearch, and those
+// of its handles such as Keys, Policies and Entities. The caller's namespace and role decide what each call may see and do: a caller in
+// acme/eng/platform reads acme/eng/platform, acme/eng and acme, and writes acme/eng/platform.
+// Nothing is ever overwritten; a change ends one memory and begins another. Every call leaves
+// exactly one audit row, durable before the answer is returned, whether it succeeded, was refused,
+// found nothing or failed; if the row cannot be written the call fails.
 //
 // # What every syscall has in common
 //

@@ -123,6 +123,19 @@ func useEverything(t *testing.T, k *kerneltest.Kit) {
 	require.NoError(t, err)
 	_, err = k.Policies().Put(ctx, owner, kernel.PutPolicyRequest{Policy: kernel.Policy{Sensitive: true}})
 	require.NoError(t, err)
+	ada, err := k.Write(ctx, dana, kernel.WriteRequest{Text: "Ada Quill and Bo Tern share the lift."})
+	require.NoError(t, err)
+	require.NotEmpty(t, ada.Stored)
+	var ids []kernel.ID
+	for e, err := range k.Entities().List(ctx, dana, kernel.ListEntitiesRequest{}) {
+		require.NoError(t, err)
+		ids = append(ids, e.ID)
+	}
+	require.Len(t, ids, 2)
+	_, err = k.Entities().Merge(ctx, owner, kernel.MergeEntitiesRequest{ID: ids[0], Into: ids[1]})
+	require.NoError(t, err)
+	_, err = k.Entities().Split(ctx, owner, kernel.SplitEntityRequest{ID: ids[0]})
+	require.NoError(t, err)
 	_, err = k.Keys().Rotate(ctx, owner, kernel.RotateKeyRequest{ID: credential.Key.ID})
 	require.NoError(t, err)
 	order, err := k.WriteAsync(ctx, owner, kernel.WriteRequest{Text: "The stairs are being painted."})

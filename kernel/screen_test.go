@@ -195,6 +195,19 @@ func TestSearchKeepsToTheHostsSnapshot(t *testing.T) {
 	require.NoError(t, tx.Rollback(t.Context()))
 }
 
+// TestReplayOutlivesTheRule: what was written before a rule was made is still the answer to a retry.
+func TestReplayOutlivesTheRule(t *testing.T) {
+	t.Parallel()
+	k := kerneltest.Open(t)
+	dana := k.Key("acme/eng", kernel.RoleMember)
+	req := kernel.WriteRequest{Text: "The deploy key is " + madeUpKey + ".", IdempotencyKey: "once"}
+	first := must(k.Write(t.Context(), dana, req))
+	secretRules(t, k, "acme", mem.SecretsBlock)
+	again := must(k.Write(t.Context(), dana, req))
+	require.True(t, again.Replayed)
+	require.Equal(t, first.Stored, again.Stored)
+}
+
 // TestNothingConfirmsGuesses: what is kept of a request does not tell whether a guess at its secret is right.
 func TestNothingConfirmsGuesses(t *testing.T) {
 	t.Parallel()
@@ -313,6 +326,7 @@ func TestGoroutineEndsInTheCall(t *testing.T) {
 	b := newWarmBench(t, kernel.WithEmbedder(&kerneltest.Embedder{InProcess: true}), kernel.WithHooks(hook))
 	calls := b.calls(b.who)
 	delete(calls, "read") // it asks no model
+	delete(calls, "write_async")
 	hook.on = true
 	for op, call := range calls {
 		before := len(b.Audit())

@@ -201,6 +201,9 @@ func (k *Kernel) writeEagerly(ctx context.Context, cur *current, w *store.Write,
 // screenWrite classifies the draft and carries out what policy says
 // of secrets. done reports that the write is over: nothing of the text is kept.
 func (k *Kernel) screenWrite(ctx context.Context, cur *current, w *store.Write, state *writepath.State, reply *WriteReply) (done bool, err error) {
+	if state.Receipt != nil || state.ForeignReceipt {
+		return false, nil // it was answered before, and nothing is kept
+	}
 	secrets, changed, rejected, err := k.screen(ctx, &cur.policy, w.Draft)
 	switch {
 	case err != nil:

@@ -98,11 +98,7 @@ func (k *Kernel) WriteAsync(ctx context.Context, who Identity, req WriteRequest)
 				return nil, err
 			}
 		}
-		redacted, err := k.screenOrder(ctx, cur, &draft, reply)
-		if err != nil || len(reply.Rejected) > 0 {
-			return reply, err
-		}
-		o.Text, req.Source = draft.Text, draft.Source
+		screened, redacted := false, 0
 		for range writepath.MaxAttempts {
 			if earlier.Foreign {
 				return nil, fmt.Errorf("%w: the idempotency key was used for another request", mem.ErrConflict)
@@ -111,6 +107,13 @@ func (k *Kernel) WriteAsync(ctx context.Context, who Identity, req WriteRequest)
 				*reply = WriteAsyncReply{Ticket: earlier.ID, Token: tokenOf(earlier.ID), Replayed: true}
 				cur.detail.Str("ticket", earlier.ID.String()).Str("replay", "true")
 				return reply, nil
+			}
+			if !screened { // what was answered before is answered again, and nothing is kept
+				var err error
+				if redacted, err = k.screenOrder(ctx, cur, &draft, reply); err != nil || len(reply.Rejected) > 0 {
+					return reply, err
+				}
+				o.Text, req.Source, screened = draft.Text, draft.Source, true
 			}
 			reply.Redacted = redacted
 			err := k.placeOrder(ctx, cur, o, &req, earlier, reply)

@@ -29,10 +29,11 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Printf("%+v\n", embedder.Info())
+	info := embedder.Info()
+	fmt.Println(info.Name, info.Revision, info.Dim)
 	fmt.Println(llm.For("acme").Name())
 	// Output:
-	// {Name:nomic-embed-text Revision:1 Dim:768 InProcess:false}
+	// nomic-embed-text 1 768
 	// qwen3-8b
 }
 
