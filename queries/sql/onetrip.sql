@@ -136,13 +136,13 @@ LIMIT cardinality(@ids::text[]);
 SELECT memkernel.expect(count(*), 1)
 FROM memkernel.tenants AS t
 JOIN memkernel.namespaces AS n ON n.tenant = t.tenant AND n.path = @namespace AND n.id = @ns AND n.tenant_id = @tenant_id
-LEFT JOIN memkernel.api_keys AS k ON k.tenant = t.tenant AND k.id = (SELECT sqlc.narg('key_id')::uuid)
+LEFT JOIN memkernel.api_keys AS k ON k.tenant = t.tenant AND k.id = sqlc.narg('key_id')::uuid
 WHERE t.tenant = @tenant AND t.suspended_at IS NULL
-    AND ((SELECT sqlc.narg('key_id')::uuid) IS NULL OR (k.id IS NOT NULL
+    AND (sqlc.narg('key_id')::uuid IS NULL OR (k.id IS NOT NULL
         AND (k.expires_at IS NULL OR k.expires_at > @ts::timestamptz) AND (k.revoked_at IS NULL OR k.revoked_at > @ts::timestamptz)))
-    AND (SELECT @policies::jsonb) = coalesce((
+    AND @policies::jsonb = coalesce((
         SELECT jsonb_agg(q.document ORDER BY q.namespace)
-        FROM (SELECT unnest((SELECT @namespaces::text[])::text[]) AS path) AS visible
+        FROM (SELECT unnest(@namespaces::text[]) AS path) AS visible
         CROSS JOIN LATERAL (
             SELECT p.namespace, p.document FROM memkernel.policies AS p
             WHERE p.tenant = t.tenant AND p.namespace = visible.path
