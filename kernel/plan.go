@@ -78,7 +78,7 @@ func (s *search) ask(ctx context.Context, name string, d driver.Driver, view *st
 		return planResult{}, &planError{reason: "busy", cause: fmt.Errorf("%w: driver %s is stuck", mem.ErrUnavailable, name)}
 	case errors.Is(err, errExited):
 		return planResult{}, &planError{reason: "panic", cause: fmt.Errorf("%w: driver %s: %w", mem.ErrInternal, name, err)}
-	case err == nil && r.err == nil:
+	case err == nil && r.err == nil && ctx.Err() == nil: // an answer in time, whichever was noticed first
 		return r, nil
 	case errors.As(r.err, &failed):
 		return planResult{}, r.err
