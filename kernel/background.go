@@ -48,7 +48,7 @@ func (k *Kernel) newJobs(db *pgxpool.Pool, polling bool) (*jobs.Client, error) {
 func (k *Kernel) jobTimeout() time.Duration {
 	answers := time.Duration(1)
 	if k.scanner != nil {
-		answers += 4
+		answers += 2 * maxRedactions
 	}
 	return answers*k.limits.ModelTimeout + 2*k.limits.AuditTimeout
 }

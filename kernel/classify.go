@@ -122,7 +122,9 @@ func (k *Kernel) screen(ctx context.Context, policy *mem.EffectivePolicy, d *wri
 		}
 		secrets, blocked = secrets+more, blocked || also
 		d.Source = source
-		join(&d.Classification, of.Classification())
+		if len(of.Findings) > 0 {
+			join(&d.Classification, of.Classification())
+		}
 	}
 	if blocked {
 		return secrets, false, mem.RejectSecret, nil

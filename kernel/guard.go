@@ -79,15 +79,16 @@ func (cur *current) finish() audit.Event {
 // setPolicy makes policy the call's and lets it say what may be on record.
 func (k *Kernel) setPolicy(c *call, cur *current, known *store.Known, policy mem.EffectivePolicy) {
 	cur.known, cur.policy, cur.event.Purpose = known, policy, ""
-	if !c.sensitive && !policy.Sensitive {
-		// More than is kept, so that no secret is cut in two and not known for one.
-		cur.event.Purpose = audit.Purpose(k.redactAside(policy.WriteSecrets, c.purpose[:min(len(c.purpose), maxPurposeBytes)]))
+	switch {
+	case c.sensitive || policy.Sensitive:
+	case policy.WriteSecrets == mem.SecretsAllow:
+		cur.event.Purpose = audit.Purpose(c.purpose)
+	case len(c.purpose) <= maxEagerQuery:
+		// The whole of it, before it is cut: half a secret is not known for one. A longer one is
+		// not analysed for a caller who may not be let in, and is not kept.
+		cur.event.Purpose = audit.Purpose(k.redactAside(policy.WriteSecrets, c.purpose))
 	}
 }
-
-// maxPurposeBytes is how much of a question is looked through for secrets: several times what
-// the audit log keeps.
-const maxPurposeBytes = 4 << 10
 
 // guard runs a syscall: it validates, asks the role table, reads policy and tenant in one
 // statement, takes a rate token, runs body (or has all that done by one statement, see eagerly),
@@ -155,7 +156,7 @@ func run[Rep any](ctx context.Context, k *Kernel, c *call, cur *current, body fu
 }
 
 // again gets the answer of a call that is on record already, the long way. What cannot be
-// answered now was recorded for nothing: the log may say more than was told, never less.
+// answered now was recorded for nothing, and a search ranks what there is now.
 func again[Rep any](ctx context.Context, k *Kernel, c *call, cur *current, body func(context.Context, *current) (*Rep, error)) (*Rep, error) {
 	long := *c
 	long.eager = nil
@@ -204,7 +205,7 @@ func (k *Kernel) admit(ctx context.Context, c *call, cur *current) error {
 	if err := k.checkGate(c.who, gate, cur.now); err != nil {
 		return err
 	}
-	if limit, ok := cur.policy.RateLimit(c.op); ok {
+	if limit, ok := cur.policy.RateLimit(c.op); ok && !cur.again {
 		if err := k.limiter.take(c.who.Principal(), c.op, limit, cur.now); err != nil {
 			return err
 		}

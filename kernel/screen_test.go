@@ -195,6 +195,37 @@ func TestSearchKeepsToTheHostsSnapshot(t *testing.T) {
 	require.NoError(t, tx.Rollback(t.Context()))
 }
 
+// TestQuestionsAreRedactedWhole: a question is redacted before it is cut to what the log keeps, and
+// one that is too long for that is not kept; neither costs the call its row.
+func TestQuestionsAreRedactedWhole(t *testing.T) {
+	t.Parallel()
+	k := kerneltest.Open(t)
+	secretRules(t, k, "acme", mem.SecretsRedact)
+	dana := k.Key("acme/eng", kernel.RoleMember)
+	must(k.Write(t.Context(), dana, kernel.WriteRequest{Text: "The kiln is lit."}))
+	for _, query := range []string{
+		"kiln " + strings.Repeat("x", 185) + " " + madeUpKey,
+		strings.Repeat(madeUpKey+" ", 190) + "kiln " + madeUpKey,
+		strings.Repeat(madeUpKey+" ", 195)[:4095] + "ß kiln",
+		strings.Repeat("ß", 3000) + " kiln " + madeUpKey,
+	} {
+		must(k.Search(t.Context(), dana, kernel.SearchRequest{Query: query}))
+		require.Equal(t, kernel.Op("search"), lastAudit(k).Op)
+		requireNowhere(t, k, madeUpKey[:12])
+	}
+}
+
+// TestPublicWithASource: what a writer declares holds whatever the memory comes from.
+func TestPublicWithASource(t *testing.T) {
+	t.Parallel()
+	k := kerneltest.Open(t)
+	dana := k.Key("acme/eng", kernel.RoleMember)
+	id := must(k.Write(t.Context(), dana, kernel.WriteRequest{
+		Text: "The gate opens at nine.", Source: "manual.pdf", Sensitivity: mem.SensitivityPublic,
+	})).Stored[0]
+	require.Equal(t, mem.SensitivityPublic, must(k.Read(t.Context(), dana, kernel.ReadRequest{ID: id})).Memory.Classification.Sensitivity)
+}
+
 // TestReplayOutlivesTheRule: what was written before a rule was made is still the answer to a retry.
 func TestReplayOutlivesTheRule(t *testing.T) {
 	t.Parallel()

@@ -237,8 +237,10 @@ func (s *search) newView(ctx context.Context) *store.View {
 	}
 	if to := destination(&s.k.model); to != mem.DestinationLocal {
 		cfg.MaySend = func(c *mem.Classification) bool { return c.MaySend(to) }
-		result, err := s.k.classifyText(ctx, s.query.Text)
-		cfg.Confined = err != nil || !result.MaySend(to)
+		cfg.Confined = func(ctx context.Context) bool {
+			result, err := s.k.classifyText(ctx, s.query.Text)
+			return err != nil || !result.MaySend(to)
+		}
 	}
 	return s.k.store.NewView(ctx, cfg)
 }

@@ -130,6 +130,7 @@ func (k *Kernel) WaitVisible(ctx context.Context, who Identity, req WaitVisibleR
 			timer.Reset(pause)
 			select {
 			case <-rung:
+				rung = nil // it rings for good, and need not mean that the ticket is over
 			case <-timer.C:
 			case <-ctx.Done():
 				return nil, ctx.Err()

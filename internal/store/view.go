@@ -34,8 +34,9 @@ type ViewConfig struct {
 	Query    string
 	MaySend  func(*mem.Classification) bool
 	Withheld error
-	// Confined reports that the question itself may not go there, and so no part of it.
-	Confined bool
+	// Confined says whether the question itself may not go there, and so no part of it. It is
+	// asked when the first text is to be embedded, and once; nil is no.
+	Confined func(ctx context.Context) bool
 }
 
 // View is one search's access to the memories in scope: what the kernel holds. The driver
@@ -63,6 +64,9 @@ type view struct {
 	// confined is set once the driver knows something that may not go to the model: what it
 	// makes of that cannot be told from what it found elsewhere.
 	confined bool
+	// withheld is what cfg.Confined said, once ask is done.
+	withheld bool
+	ask      sync.Once
 	// What was fetched before the driver asked, and what it asked before.
 	lexical map[string][]lexical.Scored
 	vectors map[string]vectorMemo
@@ -105,11 +109,10 @@ func (s *Store) NewView(ctx context.Context, cfg ViewConfig) *View {
 			stop := context.AfterFunc(lifetime, cancel)
 			return ctx, func() { stop(); cancel() }
 		},
-		confined: cfg.Confined,
-		served:   map[mem.ID]int{},
-		lexical:  map[string][]lexical.Scored{},
-		vectors:  map[string]vectorMemo{},
-		embeds:   map[string]embedMemo{},
+		served:  map[mem.ID]int{},
+		lexical: map[string][]lexical.Scored{},
+		vectors: map[string]vectorMemo{},
+		embeds:  map[string]embedMemo{},
 	}}
 }
 
@@ -330,7 +333,12 @@ func (v *view) Embed(ctx context.Context, text string) ([]float32, error) {
 func (v *view) embed(ctx context.Context, text string) embedMemo {
 	v.mu.Lock()
 	memo, ok := v.embeds[text]
-	withheld := v.confined && (text != v.cfg.Query || v.cfg.Confined)
+	v.mu.Unlock()
+	if v.cfg.Confined != nil {
+		v.ask.Do(func() { v.withheld = v.cfg.Confined(ctx) })
+	}
+	v.mu.Lock()
+	withheld := v.withheld || v.confined && text != v.cfg.Query
 	v.mu.Unlock()
 	if withheld {
 		return embedMemo{err: v.cfg.Withheld}
