@@ -39,10 +39,14 @@ func TestWarmReadForgetsItsFirstTry(t *testing.T) {
 		got <- answer{reply, err}
 	}()
 	awaitBlocked(t, holder, 1)
-	sqlExec(t, b.Pool, `UPDATE memkernel.memory_objects SET status = 'disputed' WHERE id = $1`, b.id.String())
-	sqlExec(t, b.Pool, `DELETE FROM memkernel.broken`)
-	_, err = holder.Exec(t.Context(), `SELECT pg_advisory_unlock(4711)`)
-	require.NoError(t, err)
+	// Not on the pool, whose only connection the read may hold.
+	for _, sql := range []string{
+		`UPDATE memkernel.memory_objects SET status = 'disputed' WHERE id = '` + b.id.String() + `'`, `DELETE FROM memkernel.broken`,
+		`SELECT pg_advisory_unlock(4711)`,
+	} {
+		_, err = holder.Exec(t.Context(), sql)
+		require.NoError(t, err)
+	}
 	a := <-got
 	require.ErrorIs(t, a.err, kernel.ErrNotFound, "%+v", a.reply)
 }
