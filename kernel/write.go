@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -133,17 +134,23 @@ func (k *Kernel) Write(ctx context.Context, who Identity, req WriteRequest) (*Wr
 		*reply = WriteReply{}
 		w.Outcome = func(dec writepath.Decision) ([]byte, audit.Event) { return writeOutcome(cur, w, dec, reply) }
 	}
-	c.prepare = func(context.Context) (store.Ahead, error) {
+	// Once: a text that names somebody is looked at by the eager way and then takes the long one.
+	derive := sync.OnceFunc(func() {
 		w.Mentions = mentions(draft.Text)
 		draft.Prepare()
 		w.Digest = req.digest()
+	})
+	c.prepare = func(context.Context) (store.Ahead, error) {
+		derive()
 		return store.Ahead{Steps: w.Probe(&state)}, nil
 	}
 	c.eager = func(ctx context.Context, cur *current, known *store.Known, policy *mem.EffectivePolicy) (sent bool, err error) {
-		w.Mentions = mentions(draft.Text)
 		// A host's scanner is asked once, and its failure told once the caller has been let in.
-		if !k.model.InProcess || k.scanner != nil || !w.Eager() || writeAllowed(policy, &draft) != nil {
+		if !k.model.InProcess || k.scanner != nil || writeAllowed(policy, &draft) != nil {
 			return false, nil //nolint:nilerr // refused by the gate's policy, which may be another
+		}
+		if derive(); !w.Eager() {
+			return false, nil
 		}
 		screened := draft
 		secrets, _, rejected, err := k.screen(ctx, policy, &screened)
@@ -151,8 +158,6 @@ func (k *Kernel) Write(ctx context.Context, who Identity, req WriteRequest) (*Wr
 			return false, err // what is not ordinary takes the long way, from the start
 		}
 		draft.Classification = screened.Classification
-		draft.Prepare()
-		w.Digest = req.digest()
 		begin(cur)
 		return k.writeEagerly(ctx, cur, w, known)
 	}
