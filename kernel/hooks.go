@@ -8,6 +8,7 @@ import (
 	"github.com/memkernel/memkernel/acl"
 	"github.com/memkernel/memkernel/audit"
 	"github.com/memkernel/memkernel/kernel/mem"
+	"github.com/memkernel/memkernel/kernel/model"
 )
 
 // Hook is an observer. A hook embeds [HookDefaults] and implements one or more of [SyscallHook],
@@ -56,8 +57,10 @@ type ModelHook interface {
 // ModelInfo describes one call to a model.
 type ModelInfo struct {
 	// Model names the model, Texts counts what it was given.
-	Model    string
-	Texts    int
+	Model string
+	Texts int
+	// Usage is what a language model says that it cost.
+	Usage    model.Usage
 	Err      error
 	Duration time.Duration
 }

@@ -32,7 +32,7 @@ type RetractReply struct {
 // replaced. A repeat call succeeds and says so. Missing and invisible are ErrNotFound, an
 // ancestor's memory is ErrForbidden, and one that was superseded or expired is ErrConflict.
 func (k *Kernel) Retract(ctx context.Context, who Identity, req RetractRequest) (*RetractReply, error) {
-	var state writepath.State
+	var state writepath.Standing
 	c := call{
 		op: acl.OpRetract, who: who, memory: req.ID,
 		validate: func() error { return mem.CheckLabel("Reason", req.Reason, writepath.MaxSourceBytes) },
@@ -44,7 +44,7 @@ func (k *Kernel) Retract(ctx context.Context, who Identity, req RetractRequest) 
 			if !errors.Is(err, writepath.ErrStale) {
 				return reply, err
 			}
-			cur.detail, state = audit.Detail{}, writepath.State{}
+			cur.detail, state = audit.Detail{}, writepath.Standing{}
 			if err := k.readmit(ctx, who, c.steps...); err != nil {
 				return nil, err
 			}
@@ -57,7 +57,7 @@ func (k *Kernel) Retract(ctx context.Context, who Identity, req RetractRequest) 
 const maxRetractTries = 5
 
 // tryRetract decides on what state says, and answers writepath.ErrStale if that has changed.
-func (k *Kernel) tryRetract(ctx context.Context, cur *current, who Identity, req *RetractRequest, state *writepath.State) (*RetractReply, error) {
+func (k *Kernel) tryRetract(ctx context.Context, cur *current, who Identity, req *RetractRequest, state *writepath.Standing) (*RetractReply, error) {
 	target := state.Target
 	switch {
 	case target == nil:

@@ -184,6 +184,8 @@ type order struct {
 	EventEnd    time.Time   `json:"eventEnd,omitzero"`
 	Supersedes  ID          `json:"supersedes,omitzero"`
 	Sensitivity Sensitivity `json:"sensitivity,omitzero"`
+	ContentKey  string      `json:"contentKey,omitzero"`
+	Verbatim    bool        `json:"verbatim,omitzero"`
 	// Redacted is how many secrets are not in the text any more.
 	Redacted int `json:"redacted,omitzero"`
 }
@@ -191,7 +193,7 @@ type order struct {
 func encodeOrder(req *WriteRequest, redacted int) []byte {
 	b, err := json.Marshal(&order{
 		Kind: req.Kind, Source: req.Source, EventTime: req.EventTime.UTC(), EventEnd: req.EventEnd.UTC(), Supersedes: req.Supersedes,
-		Sensitivity: req.Sensitivity, Redacted: redacted,
+		Sensitivity: req.Sensitivity, ContentKey: req.ContentKey, Verbatim: req.Verbatim, Redacted: redacted,
 	})
 	if err != nil {
 		panic(err) // times are valid by now, and the rest always encodes
@@ -203,7 +205,7 @@ func encodeOrder(req *WriteRequest, redacted int) []byte {
 func (o *order) request(c *store.Claim) *WriteRequest {
 	return &WriteRequest{
 		Text: c.Text, Kind: o.Kind, EventTime: o.EventTime, EventEnd: o.EventEnd, Source: o.Source, Supersedes: o.Supersedes,
-		Sensitivity: o.Sensitivity, IdempotencyKey: c.IdempotencyKey,
+		Sensitivity: o.Sensitivity, ContentKey: o.ContentKey, Verbatim: o.Verbatim, IdempotencyKey: c.IdempotencyKey,
 	}
 }
 

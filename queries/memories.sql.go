@@ -32,6 +32,54 @@ func (q *Queries) MemoryDuplicate(ctx context.Context, arg MemoryDuplicateParams
 	return id, err
 }
 
+const memoryEchoed = `-- name: MemoryEchoed :many
+SELECT m.id, m.dedupe_key
+FROM memkernel.memory_objects AS m
+JOIN memkernel.memory_access AS a ON a.tenant = m.tenant AND a.reader = $1 AND a.memory_id = m.id
+WHERE m.tenant = $2 AND m.namespace = ANY((SELECT $3::text[])::text[])
+    AND m.dedupe_key = ANY((SELECT $4::bytea[])::bytea[]) AND m.t_valid_to IS NULL AND m.status = 'active'
+LIMIT 1000
+`
+
+type MemoryEchoedParams struct {
+	Reader     string
+	Tenant     string
+	Namespaces []string
+	DedupeKeys [][]byte
+}
+
+type MemoryEchoedRow struct {
+	ID        uuid.UUID
+	DedupeKey []byte
+}
+
+// MemoryEchoed finds the visible current memories that say one of some texts and that were handed
+// out to the reader.
+func (q *Queries) MemoryEchoed(ctx context.Context, arg MemoryEchoedParams) ([]MemoryEchoedRow, error) {
+	rows, err := q.db.Query(ctx, memoryEchoed,
+		arg.Reader,
+		arg.Tenant,
+		arg.Namespaces,
+		arg.DedupeKeys,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []MemoryEchoedRow{}
+	for rows.Next() {
+		var i MemoryEchoedRow
+		if err := rows.Scan(&i.ID, &i.DedupeKey); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const memoryGet = `-- name: MemoryGet :many
 SELECT m.id, m.namespace, m.kind, m.text, m.event_time, m.event_end, m.assertion_time, m.t_valid_from, m.t_valid_to,
     m.end_reason, m.end_note, m.supersedes, m.status, m.provenance, m.source, m.actor, m.agent_id, m.tokens,
@@ -362,11 +410,12 @@ func (q *Queries) MemoryHold(ctx context.Context, arg MemoryHoldParams) (bool, e
 const memoryInsert = `-- name: MemoryInsert :exec
 INSERT INTO memkernel.memory_objects (tenant, id, namespace, kind, text, dedupe_key, event_time, event_end,
     assertion_time, t_valid_from, provenance, source, actor, key_id, agent_id, tokens, capture_id,
-    terms, terms_length, terms_version, sensitivity, pii_subjects, secret_kinds, destinations, labels)
+    terms, terms_length, terms_version, sensitivity, pii_subjects, secret_kinds, destinations, labels, content_key, certainty)
 VALUES ($1, $2, $3, $4, $5, $6, $7::timestamptz,
     $8::timestamptz, $9, $10, $11, $12, $13,
     $14::uuid, $15, $16, $17, $18, $19, $20,
-    $21::text, $22::text[], $23::text[], $24::text[], $25::text[])
+    $21::text, $22::text[], $23::text[], $24::text[], $25::text[],
+    $26::text, $27::real)
 `
 
 type MemoryInsertParams struct {
@@ -395,6 +444,8 @@ type MemoryInsertParams struct {
 	SecretKinds   []string
 	Destinations  []string
 	Labels        []string
+	ContentKey    *string
+	Certainty     *float32
 }
 
 func (q *Queries) MemoryInsert(ctx context.Context, arg MemoryInsertParams) error {
@@ -424,8 +475,47 @@ func (q *Queries) MemoryInsert(ctx context.Context, arg MemoryInsertParams) erro
 		arg.SecretKinds,
 		arg.Destinations,
 		arg.Labels,
+		arg.ContentKey,
+		arg.Certainty,
 	)
 	return err
+}
+
+const memoryRefreshed = `-- name: MemoryRefreshed :one
+SELECT m.id, m.dedupe_key, m.kind, m.event_time, m.event_end, m.source
+FROM memkernel.memory_objects AS m
+WHERE m.tenant = $1 AND m.namespace = $2 AND m.content_key = $3::text
+    AND m.t_valid_to IS NULL AND m.status = 'active'
+`
+
+type MemoryRefreshedParams struct {
+	Tenant     string
+	Namespace  string
+	ContentKey string
+}
+
+type MemoryRefreshedRow struct {
+	ID        uuid.UUID
+	DedupeKey []byte
+	Kind      string
+	EventTime *time.Time
+	EventEnd  *time.Time
+	Source    string
+}
+
+// MemoryRefreshed finds the current memory of the writer's own namespace that is about the same thing.
+func (q *Queries) MemoryRefreshed(ctx context.Context, arg MemoryRefreshedParams) (MemoryRefreshedRow, error) {
+	row := q.db.QueryRow(ctx, memoryRefreshed, arg.Tenant, arg.Namespace, arg.ContentKey)
+	var i MemoryRefreshedRow
+	err := row.Scan(
+		&i.ID,
+		&i.DedupeKey,
+		&i.Kind,
+		&i.EventTime,
+		&i.EventEnd,
+		&i.Source,
+	)
+	return i, err
 }
 
 const memoryRetract = `-- name: MemoryRetract :one
@@ -619,17 +709,17 @@ WITH closed AS (
     UPDATE memkernel.memory_objects AS v
     SET t_valid_to = greatest($1::timestamptz, v.t_valid_from + interval '1 microsecond'), end_reason = 'superseded'
     WHERE v.tenant = $2 AND v.id = $3 AND v.namespace = $4 AND v.t_valid_to IS NULL AND v.status = 'active'
-    RETURNING v.id, coalesce(v.chain, v.id) AS chain, v.chain_pos, v.t_valid_to
+    RETURNING v.id, coalesce(v.chain, v.id) AS chain, v.chain_pos, v.t_valid_to, v.content_key
 ), made AS (
     INSERT INTO memkernel.memory_objects (tenant, id, namespace, kind, text, dedupe_key, event_time, event_end,
         assertion_time, t_valid_from, provenance, source, actor, key_id, agent_id, tokens, capture_id,
         terms, terms_length, terms_version, sensitivity, pii_subjects, secret_kinds, destinations, labels,
-        supersedes, chain, chain_pos)
+        supersedes, chain, chain_pos, content_key, certainty)
     SELECT $2, $5, $4, $6, $7, $8, $9::timestamptz,
         $10::timestamptz, $11, c.t_valid_to, $12, $13, $14,
         $15::uuid, $16, $17, $18, $19, $20, $21,
         $22::text, $23::text[], $24::text[], $25::text[], $26::text[], c.id, c.chain,
-        c.chain_pos + 1
+        c.chain_pos + 1, coalesce($27::text, c.content_key), $28::real
     FROM closed AS c
     RETURNING id
 )
@@ -663,12 +753,15 @@ type MemorySupersedeParams struct {
 	SecretKinds   []string
 	Destinations  []string
 	Labels        []string
+	ContentKey    *string
+	Certainty     *float32
 }
 
 // MemorySupersede closes the victim and inserts its successor in one statement. The guard
 // is the victim being current and in the writer's own namespace. If it is not, the
 // transaction aborts with MK001 and nothing has happened. The victim was believed for a
-// microsecond at least, so that every version of a chain can be asked for by time.
+// microsecond at least, so that every version of a chain can be asked for by time. What the chain
+// is about, if it says so, stays.
 func (q *Queries) MemorySupersede(ctx context.Context, arg MemorySupersedeParams) (bool, error) {
 	row := q.db.QueryRow(ctx, memorySupersede,
 		arg.TValidFrom,
@@ -697,6 +790,8 @@ func (q *Queries) MemorySupersede(ctx context.Context, arg MemorySupersedeParams
 		arg.SecretKinds,
 		arg.Destinations,
 		arg.Labels,
+		arg.ContentKey,
+		arg.Certainty,
 	)
 	var expect bool
 	err := row.Scan(&expect)

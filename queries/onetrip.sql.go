@@ -34,6 +34,11 @@ WHERE t.tenant = $5 AND t.suspended_at IS NULL
         SELECT 1 FROM memkernel.memory_objects AS m
         WHERE m.tenant = $5 AND m.namespace = $1 AND m.dedupe_key = $9
             AND m.t_valid_to IS NULL AND m.status = 'active')
+    AND NOT EXISTS (
+        SELECT 1 FROM memkernel.memory_objects AS m
+        JOIN memkernel.memory_access AS a ON a.tenant = m.tenant AND a.reader = $1 AND a.memory_id = m.id
+        WHERE m.tenant = $5 AND m.namespace = ANY((SELECT $8::text[])::text[])
+            AND m.dedupe_key = ANY((SELECT $10::bytea[])::bytea[]) AND m.t_valid_to IS NULL AND m.status = 'active')
 `
 
 type GateHoldParams struct {
@@ -46,11 +51,12 @@ type GateHoldParams struct {
 	Policies   json.RawMessage
 	Namespaces []string
 	DedupeKey  []byte
+	EchoKeys   [][]byte
 }
 
 // GateHold aborts the transaction of a write unless GateRead would let its caller in with the
 // policies that the kernel knows, unless the namespace's integers are the ones it knows, and
-// unless nothing says the text already.
+// unless nothing says the text already, nor any of the texts in it that was handed out to the writer.
 func (q *Queries) GateHold(ctx context.Context, arg GateHoldParams) (bool, error) {
 	row := q.db.QueryRow(ctx, gateHold,
 		arg.Namespace,
@@ -62,6 +68,7 @@ func (q *Queries) GateHold(ctx context.Context, arg GateHoldParams) (bool, error
 		arg.Policies,
 		arg.Namespaces,
 		arg.DedupeKey,
+		arg.EchoKeys,
 	)
 	var expect bool
 	err := row.Scan(&expect)

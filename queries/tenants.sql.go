@@ -8,17 +8,15 @@ package queries
 import (
 	"context"
 	"time"
-
-	"github.com/google/uuid"
 )
 
 const namespaceBump = `-- name: NamespaceBump :one
 WITH bumped AS (
 UPDATE memkernel.namespaces AS n
-SET live_rows = n.live_rows + ($1::bigint) - num_nonnulls((SELECT $2::uuid)),
+SET live_rows = n.live_rows + ($1::bigint) - cardinality((SELECT $2::text[])::text[]),
     live_length = n.live_length + ($3::bigint) - coalesce((
-        SELECT m.terms_length FROM memkernel.memory_objects AS m
-        WHERE m.tenant = $4 AND m.id = (SELECT $2::uuid) AND m.namespace = $5), 0)
+        SELECT sum(m.terms_length) FROM memkernel.memory_objects AS m
+        WHERE m.tenant = $4 AND m.id = ANY((SELECT ($2::text[])::uuid[])::uuid[]) AND m.namespace = $5), 0)
 WHERE n.tenant = $4 AND n.path = $5
 RETURNING n.id
 )
@@ -27,7 +25,7 @@ SELECT memkernel.expect(count(*), 1) FROM bumped
 
 type NamespaceBumpParams struct {
 	AddedRows   int64
-	Closed      *uuid.UUID
+	Closed      []string
 	AddedLength int64
 	Tenant      string
 	Path        string

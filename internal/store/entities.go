@@ -175,40 +175,59 @@ func JoinEntities(found []Entity, aliases EntityNames) []entity.Entity {
 	return out
 }
 
-// LinkEntities returns the steps by which a write that stores a memory in the caller's own
-// namespace also says whom and what it names: they go behind the step that inserts it, in its
+// Named is a new memory and what it names.
+type Named struct {
+	Memory mem.ID
+	Links  []entity.Link
+}
+
+// LinkEntities returns the steps by which a write that stores memories in the caller's own
+// namespace also says whom and what they name: they go behind the steps that insert them, in their
 // transaction. New entities are made in that namespace, with ids from newID, unless another
 // writer has made them meanwhile; aliases that are learnt stay there. Entities elsewhere are
 // linked, never changed. The transaction fails with writepath.ErrStale if the caller's scope
-// lacks an entity or the memory is not there; running the steps again adds nothing.
-func (s *Store) LinkEntities(who acl.Identity, memory mem.ID, now time.Time, links []entity.Link, newID func() mem.ID) []queries.Step {
+// lacks an entity or a memory is not there; running the steps again adds nothing.
+func (s *Store) LinkEntities(who acl.Identity, now time.Time, named []Named, newID func() mem.ID) []queries.Step {
 	tenant, ns, scope := who.Tenant(), who.Namespace().String(), who.Scope().Namespaces()
+	type mention struct {
+		entity.Link
+		memory uuid.UUID
+	}
+	var links []mention
+	for _, n := range named {
+		for i := range n.Links {
+			links = append(links, mention{n.Links[i], uuid.UUID(n.Memory)})
+		}
+	}
 	// In one order, so that writers who meet the same new names do not wait for each other in a circle.
-	links = slices.Clone(links)
-	slices.SortStableFunc(links, func(a, b entity.Link) int {
+	slices.SortStableFunc(links, func(a, b mention) int {
 		return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.Type, b.Type), slices.Compare(a.Entity[:], b.Entity[:]))
 	})
 	var steps []queries.Step
-	var last *entity.Link
+	var last *mention
 	for i := range links {
 		l := &links[i]
-		if last == nil || last.Key != l.Key || last.Type != l.Type || last.Entity != l.Entity {
-			if l.IsNew() {
-				steps = append(steps, makeEntity(who, memory, now, l, uuid.UUID(newID()))...)
-			} else {
-				steps = append(steps, func(ctx context.Context, q *queries.Queries) error {
-					_, err := q.EntityMention(ctx, queries.EntityMentionParams{
-						MemoryID: uuid.UUID(memory), Namespace: ns, Tenant: tenant, EntityID: uuid.UUID(l.Entity), Namespaces: scope,
-						Surface: l.Mention.Surface,
-					})
-					return err
+		same := last != nil && last.Key == l.Key && last.Type == l.Type && last.Entity == l.Entity
+		if !same && l.IsNew() {
+			steps = append(steps, makeEntity(who, now, &l.Link, uuid.UUID(newID()))...)
+		}
+		switch {
+		case same && last.memory == l.memory:
+		case l.IsNew():
+			steps = append(steps, mentionNew(who, l.memory, &l.Link))
+		default:
+			steps = append(steps, func(ctx context.Context, q *queries.Queries) error {
+				_, err := q.EntityMention(ctx, queries.EntityMentionParams{
+					MemoryID: l.memory, Namespace: ns, Tenant: tenant, EntityID: uuid.UUID(l.Entity), Namespaces: scope,
+					Surface: l.Mention.Surface,
 				})
-			}
+				return err
+			})
 		}
 		if l.Learns() {
 			steps = append(steps, func(ctx context.Context, q *queries.Queries) error {
 				return q.EntityLearn(ctx, queries.EntityLearnParams{
-					Namespace: ns, AliasKey: entity.CanonicalKey(l.Mention.Surface), Name: l.Mention.Surface, MemoryID: uuid.UUID(memory),
+					Namespace: ns, AliasKey: entity.CanonicalKey(l.Mention.Surface), Name: l.Mention.Surface, MemoryID: l.memory,
 					CreatedAt: now, Tenant: tenant, EntityID: uuid.UUID(l.Entity), Namespaces: scope,
 				})
 			})
@@ -218,7 +237,17 @@ func (s *Store) LinkEntities(who acl.Identity, memory mem.ID, now time.Time, lin
 	return steps
 }
 
-func makeEntity(who acl.Identity, memory mem.ID, now time.Time, l *entity.Link, id uuid.UUID) []queries.Step {
+func mentionNew(who acl.Identity, memory uuid.UUID, l *entity.Link) queries.Step {
+	return func(ctx context.Context, q *queries.Queries) error {
+		_, err := q.EntityMentionNew(ctx, queries.EntityMentionNewParams{
+			MemoryID: memory, Namespace: who.Namespace().String(), Tenant: who.Tenant(), CanonicalKey: l.Key, Type: string(l.Type),
+			Surface: l.Mention.Surface,
+		})
+		return err
+	}
+}
+
+func makeEntity(who acl.Identity, now time.Time, l *entity.Link, id uuid.UUID) []queries.Step {
 	tenant, ns := who.Tenant(), who.Namespace().String()
 	keys := []string{}
 	for _, short := range entity.ShortKeys(l.Name, l.Type) {
@@ -235,13 +264,6 @@ func makeEntity(who acl.Identity, memory mem.ID, now time.Time, l *entity.Link, 
 			return q.EntityDeriveMany(ctx, queries.EntityDeriveManyParams{
 				Tenant: tenant, Namespace: ns, CanonicalKey: l.Key, Type: string(l.Type), AliasKeys: keys, CreatedAt: now,
 			})
-		},
-		func(ctx context.Context, q *queries.Queries) error {
-			_, err := q.EntityMentionNew(ctx, queries.EntityMentionNewParams{
-				MemoryID: uuid.UUID(memory), Namespace: ns, Tenant: tenant, CanonicalKey: l.Key, Type: string(l.Type),
-				Surface: l.Mention.Surface,
-			})
-			return err
 		},
 	}
 }

@@ -214,7 +214,7 @@ func (s *Store) PutPolicy(ctx context.Context, v *mem.PolicyVersion, prior int, 
 }
 
 // RetractTarget returns the step that looks at a memory to retract.
-func (s *Store) RetractTarget(scope acl.Scope, own acl.Namespace, id mem.ID, out *writepath.State) []queries.Step {
+func (s *Store) RetractTarget(scope acl.Scope, own acl.Namespace, id mem.ID, out *writepath.Standing) []queries.Step {
 	return []queries.Step{lookAtTarget(scope, own, id, nil, out), hidden(scope, id, &out.TargetHidden)}
 }
 
@@ -232,5 +232,5 @@ func (s *Store) Retract(ctx context.Context, who acl.Identity, id mem.ID, note s
 		return err
 	}}
 	steps = append(steps, closeArms(who, place(ns), id)...)
-	return s.atomic(ctx, append(steps, appendEvent(event), bumpNamespace(who, 0, 0, optionalID(id)))...)
+	return s.atomic(ctx, append(steps, appendEvent(event), bumpNamespace(who, 0, 0, id))...)
 }

@@ -170,9 +170,13 @@ func newAnswer(
 }
 
 // Eager reports that the write can be tried without looking first: it depends on nothing but
-// its text being new, it names nobody, and all that it refers to is known.
+// its one text being new, it names nobody, and all that it refers to is known.
 func (w *Write) Eager() bool {
-	if w.store.tx != nil || w.IdempotencyKey != "" || !w.Draft.Supersedes.IsZero() || len(w.Mentions) > 0 || w.store.models.id.Load() == 0 {
+	if w.store.tx != nil || w.IdempotencyKey != "" || len(w.drafts) != 1 || w.store.models.id.Load() == 0 {
+		return false
+	}
+	d := w.drafts[0]
+	if !d.Supersedes.IsZero() || d.ContentKey != "" || len(d.Mentions) > 0 {
 		return false
 	}
 	w.place = w.store.known.get(w.Who.Namespace().String()).place
@@ -184,14 +188,18 @@ func (w *Write) Eager() bool {
 // where it is known to. writepath.ErrStale reports that it has to be looked at; nothing has
 // been written.
 func (w *Write) ApplyEagerly(ctx context.Context, policies *Known) error {
-	steps, err := w.steps(ctx, writepath.Decision{Action: writepath.Insert})
+	steps, err := w.steps(ctx, []writepath.Decision{{Action: writepath.Insert}})
 	if err != nil {
 		return err
 	}
+	d := w.drafts[0]
 	p := queries.GateHoldParams{
 		Tenant: w.Who.Tenant(), KeyID: optionalKey(w.Who.KeyID()), Ts: w.Now, Namespaces: w.Who.Scope().Namespaces(),
-		Policies: policies.raw, Namespace: w.Who.Namespace().String(), DedupeKey: w.Draft.DedupeKey[:],
-		Ns: w.place.ID, TenantID: w.place.TenantID,
+		Policies: policies.raw, Namespace: w.Who.Namespace().String(), DedupeKey: d.DedupeKey[:],
+		Ns: w.place.ID, TenantID: w.place.TenantID, EchoKeys: [][]byte{},
+	}
+	for i := range d.EchoKeys {
+		p.EchoKeys = append(p.EchoKeys, d.EchoKeys[i][:])
 	}
 	hold := func(ctx context.Context, q *queries.Queries) error {
 		_, err := q.GateHold(ctx, p)

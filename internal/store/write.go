@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -20,29 +21,34 @@ import (
 
 // Write is one write on its way into the database. It implements writepath.Ledger.
 type Write struct {
-	Who   acl.Identity
-	Draft *writepath.Draft
-	// Memory and Capture are the ids that the new rows will have.
-	Memory, Capture mem.ID
-	Now             time.Time
+	Who acl.Identity
+	// Raw is the raw input, as it may be kept.
+	Raw string
+	// Capture is the id of the raw input.
+	Capture mem.ID
+	Now     time.Time
 	// IdempotencyKey and Digest tell a retry from another request.
 	IdempotencyKey string
 	Digest         [32]byte
 	// Attempt is which attempt at the ticket that Capture is; 0 for a write that is no ticket's.
 	Attempt int
-	// Mentions are the names in the draft's text, and NewID makes ids for what they may be new
-	// names of.
-	Mentions []entity.Mention
-	NewID    func() mem.ID
-	// Outcome encodes the receipt and the audit row of a decision.
-	Outcome func(writepath.Decision) (receipt []byte, event audit.Event)
+	// NewID makes ids for what the drafts' mentions may be new names of.
+	NewID func() mem.ID
+	// Outcome encodes the receipt and the audit row of what was decided for each draft.
+	Outcome func([]writepath.Decision) (receipt []byte, event audit.Event)
 
-	store *Store
+	store  *Store
+	drafts []*draft
 	// tx is set inside Serialized.
 	tx       pgx.Tx
-	doc      lexical.Doc
 	captured bool
 	place    place
+}
+
+// draft is what the store makes of a draft.
+type draft struct {
+	*writepath.Draft
+	doc lexical.Doc
 	// entities and aliases are what the mentions may mean.
 	entities []Entity
 	aliases  EntityNames
@@ -56,83 +62,12 @@ var _ writepath.Ledger = (*Write)(nil)
 // Bind attaches the write to the store.
 func (s *Store) Bind(w *Write) { w.store = s }
 
-// Probe returns the steps that read what bears on the draft, to run with the gate.
-func (w *Write) Probe(st *writepath.State) []queries.Step {
-	tenant, ns := w.Who.Tenant(), w.Who.Namespace().String()
-	steps := []queries.Step{
-		func(ctx context.Context, q *queries.Queries) error {
-			w.place = place{} // what a transaction that was rolled back had made is gone
-			id, err := q.NamespaceID(ctx, queries.NamespaceIDParams{Tenant: tenant, Path: ns})
-			if err == nil {
-				w.place = place(id)
-				w.keepPlace()
-			}
-			return noRows(err)
-		},
-		func(ctx context.Context, q *queries.Queries) error {
-			id, err := q.MemoryDuplicate(ctx, queries.MemoryDuplicateParams{
-				Tenant: tenant, Namespace: ns, DedupeKey: w.Draft.DedupeKey[:],
-			})
-			if err == nil {
-				st.Duplicate = mem.ID(id)
-			}
-			return noRows(err)
-		},
-	}
-	if len(w.Mentions) > 0 {
-		steps = append(steps, w.store.KnownEntities(w.Who.Scope(), w.Mentions, &w.entities, &w.aliases)...)
-	}
-	switch {
-	case w.Attempt > 0:
-		steps = append(steps, w.probeTicket(st))
-	case w.IdempotencyKey != "":
-		steps = append(steps, w.probeReceipt(st))
-	}
-	if !w.Draft.Supersedes.IsZero() {
-		steps = append(steps, w.probeTarget(st), hidden(w.Who.Scope(), w.Draft.Supersedes, &st.TargetHidden))
-	}
-	return steps
-}
-
-func (w *Write) probeReceipt(st *writepath.State) queries.Step {
-	return func(ctx context.Context, q *queries.Queries) error {
-		c, err := q.CaptureByKey(ctx, queries.CaptureByKeyParams{
-			Tenant: w.Who.Tenant(), Namespace: w.Who.Namespace().String(), Principal: w.Who.Principal(), IdempotencyKey: w.IdempotencyKey,
-		})
-		if err != nil {
-			return noRows(err)
-		}
-		st.ForeignReceipt = !bytes.Equal(c.RequestDigest, w.Digest[:])
-		switch {
-		case st.ForeignReceipt:
-		case c.State == captureDone:
-			st.Receipt = c.Result
-		default:
-			// An earlier attempt got no further than its capture: carry on from there.
-			w.Capture, w.captured = mem.ID(c.ID), true
-		}
-		return nil
-	}
-}
-
-func (w *Write) probeTarget(st *writepath.State) queries.Step {
-	return lookAtTarget(w.Who.Scope(), w.Who.Namespace(), w.Draft.Supersedes, w.Draft, st)
-}
-
-// lookAtTarget returns the step that looks at a memory that is to be ended, and compares the
-// head of its chain with the draft that is to replace it, if there is one.
-func lookAtTarget(scope acl.Scope, own acl.Namespace, id mem.ID, d *writepath.Draft, st *writepath.State) queries.Step {
-	return func(ctx context.Context, q *queries.Queries) error {
-		t, err := q.MemoryTarget(ctx, queries.MemoryTargetParams{Tenant: scope.Tenant(), ID: uuid.UUID(id), Namespaces: scope.Namespaces()})
-		if err != nil {
-			return noRows(err)
-		}
-		st.Target = &writepath.Target{
-			Own: t.Namespace == own.String(), Head: mem.ID(value(t.HeadID)), EndReason: mem.EndReason(value(t.EndReason)),
-			Same: d != nil && bytes.Equal(t.HeadDedupeKey, d.DedupeKey[:]) && value(t.HeadKind) == string(d.Kind) &&
-				value(t.HeadSource) == d.Source && utc(t.HeadEventTime).Equal(d.EventTime) && utc(t.HeadEventEnd).Equal(d.EventEnd),
-		}
-		return nil
+// Propose makes these the drafts of the write, in place of any others. They must be prepared
+// before State, and may not change after.
+func (w *Write) Propose(drafts ...*writepath.Draft) {
+	w.drafts = make([]*draft, len(drafts))
+	for i, d := range drafts {
+		w.drafts[i] = &draft{Draft: d}
 	}
 }
 
@@ -158,19 +93,13 @@ func (w *Write) Keep(ctx context.Context) error {
 func (w *Write) capture(state string, result []byte) queries.CaptureInsertParams {
 	p := queries.CaptureInsertParams{
 		Tenant: w.Who.Tenant(), ID: uuid.UUID(w.Capture), Namespace: w.Who.Namespace().String(), Principal: w.Who.Principal(),
-		IdempotencyKey: optional(w.IdempotencyKey), RequestDigest: w.Digest[:], Content: w.Draft.Text,
+		IdempotencyKey: optional(w.IdempotencyKey), RequestDigest: w.Digest[:], Content: w.Raw,
 		State: state, Result: result, CreatedAt: w.Now,
 	}
 	if state == captureDone {
 		p.Attempts, p.FinishedAt = 1, optionalTime(w.Now)
 	}
 	return p
-}
-
-// Reworded forgets what was made of a text that the draft does not have any more.
-func (w *Write) Reworded() {
-	w.doc = lexical.Doc{}
-	w.Draft.Embedding, w.Draft.Embedded = nil, false
 }
 
 // State implements writepath.Ledger.
@@ -200,11 +129,13 @@ func (w *Write) Serialized(ctx context.Context, fn func(writepath.Ledger) error)
 }
 
 // Apply implements writepath.Ledger.
-func (w *Write) Apply(ctx context.Context, dec writepath.Decision) error {
-	if dec.Action != writepath.Duplicate && !w.Draft.Embedded {
-		return writepath.ErrUnprepared
+func (w *Write) Apply(ctx context.Context, decisions []writepath.Decision) error {
+	for i, d := range w.drafts {
+		if decisions[i].Action.Stores() && !d.Embedded {
+			return writepath.ErrUnprepared
+		}
 	}
-	steps, err := w.steps(ctx, dec)
+	steps, err := w.steps(ctx, decisions)
 	if err != nil {
 		return err
 	}
@@ -214,52 +145,102 @@ func (w *Write) Apply(ctx context.Context, dec writepath.Decision) error {
 	return w.store.atomic(ctx, steps...)
 }
 
-func (w *Write) steps(ctx context.Context, dec writepath.Decision) ([]queries.Step, error) {
-	receipt, event := w.Outcome(dec)
+// steps returns what carries the decisions out: the raw input first, which the memories refer to,
+// and the counters of the namespace last, which its other writers wait for.
+func (w *Write) steps(ctx context.Context, decisions []writepath.Decision) ([]queries.Step, error) {
+	receipt, event := w.Outcome(decisions)
 	steps := []queries.Step{w.finishCapture(receipt)}
-	if dec.Action == writepath.Duplicate {
-		steps = append(steps, w.hold(dec.Memory), appendEvent(&event))
-		if !w.store.InTx() { // a host's transaction could hold the counter for long, and readers would wait for it
-			var bumps queries.AccessBumpManyParams
-			addBumps(&bumps, &event, []mem.ID{dec.Memory})
-			steps = append(steps, bump(bumps))
+	var repeated []mem.ID // what is counted as asked for once more; not an echo, which nobody asked for
+	var closed []mem.ID
+	var stored []*draft
+	for _, i := range w.order() {
+		d, dec := w.drafts[i], decisions[i]
+		switch {
+		case !dec.Action.Stores():
+			if dec.Action == writepath.Duplicate {
+				repeated = append(repeated, dec.Memory)
+				steps = append(steps, w.hold(dec.Memory))
+			}
+			continue
+		case len(stored) == 0:
+			if err := w.ensureNamespace(ctx); err != nil {
+				return nil, err
+			}
 		}
-		return steps, nil
+		if d.doc.Terms == nil {
+			d.doc = lexical.Analyze(d.Text)
+		}
+		stored = append(stored, d)
+		if dec.Action == writepath.Supersede {
+			closed = append(closed, dec.Memory)
+			steps = append(steps, w.supersede(d, dec.Memory))
+			steps = append(steps, closeArms(w.Who, w.place, dec.Memory)...)
+		} else {
+			steps = append(steps, w.insert(d))
+		}
 	}
-	if w.doc.Terms == nil {
-		w.doc = lexical.Analyze(w.Draft.Text)
-	}
-	if err := w.ensureNamespace(ctx); err != nil {
+	index, err := w.index(ctx, stored)
+	if err != nil {
 		return nil, err
 	}
-	var closed *uuid.UUID
-	if dec.Action == writepath.Supersede {
-		closed = optionalID(dec.Memory)
-		steps = append(steps, w.supersede(dec.Memory))
-		steps = append(steps, closeArms(w.Who, w.place, dec.Memory)...)
-	} else {
-		steps = append(steps, func(ctx context.Context, q *queries.Queries) error {
-			return q.MemoryInsert(ctx, w.insertParams())
-		})
+	steps = append(append(steps, index...), appendEvent(&event))
+	if len(repeated) > 0 && !w.store.InTx() { // a host's transaction could hold the counter for long, and readers would wait for it
+		var bumps queries.AccessBumpManyParams
+		addBumps(&bumps, &event, repeated)
+		steps = append(steps, bump(bumps))
 	}
-	if len(w.Mentions) > 0 {
-		links := entity.Resolve(w.Mentions, JoinEntities(w.entities, w.aliases))
-		steps = append(steps, w.store.LinkEntities(w.Who, w.Memory, w.Now, links, w.NewID)...)
-	}
-	if w.Draft.Embedding != nil {
-		model, err := w.store.modelID(ctx, w.conn())
-		if err != nil {
-			return nil, err
+	if len(stored) > 0 {
+		var length int64
+		for _, d := range stored {
+			length += int64(d.doc.Length)
 		}
-		steps = append(steps, w.insertVector(model))
+		steps = append(steps, bumpNamespace(w.Who, int64(len(stored)), length, closed...))
 	}
-	if w.Draft.Unembedded {
-		steps = append(steps, w.insertGap())
+	return steps, nil
+}
+
+// order returns the places of the drafts in an order that all writers share, so that those who
+// meet the same texts do not wait for each other in a circle.
+func (w *Write) order() []int {
+	order := make([]int, len(w.drafts))
+	for i := range order {
+		order[i] = i
 	}
-	if len(w.doc.Terms) > 0 {
-		steps = append(steps, w.insertTerms())
+	slices.SortStableFunc(order, func(a, b int) int {
+		return bytes.Compare(w.drafts[a].DedupeKey[:], w.drafts[b].DedupeKey[:])
+	})
+	return order
+}
+
+// index returns the steps by which new memories are found: by what they name, by vector and by
+// word.
+func (w *Write) index(ctx context.Context, stored []*draft) ([]queries.Step, error) {
+	var steps []queries.Step
+	var named []Named
+	for _, d := range stored {
+		if len(d.Mentions) > 0 {
+			named = append(named, Named{Memory: d.ID, Links: entity.Resolve(d.Mentions, JoinEntities(d.entities, d.aliases))})
+		}
 	}
-	return append(steps, appendEvent(&event), bumpNamespace(w.Who, 1, int64(w.doc.Length), closed)), nil
+	if len(named) > 0 {
+		steps = append(steps, w.store.LinkEntities(w.Who, w.Now, named, w.NewID)...)
+	}
+	for _, d := range stored {
+		if d.Embedding != nil {
+			model, err := w.store.modelID(ctx, w.conn())
+			if err != nil {
+				return nil, err
+			}
+			steps = append(steps, w.insertVector(d, model))
+		}
+		if d.Unembedded {
+			steps = append(steps, w.insertGap(d.ID))
+		}
+		if len(d.doc.Terms) > 0 {
+			steps = append(steps, w.insertTerms(d))
+		}
+	}
+	return steps, nil
 }
 
 func (w *Write) ensureNamespace(ctx context.Context) error {
@@ -316,59 +297,62 @@ func (w *Write) hold(id mem.ID) queries.Step {
 	}
 }
 
-func (w *Write) insertParams() queries.MemoryInsertParams {
-	d := w.Draft
-	terms := make([]int64, len(w.doc.Terms))
-	for i, t := range w.doc.Terms {
+func (w *Write) insert(d *draft) queries.Step {
+	return func(ctx context.Context, q *queries.Queries) error { return q.MemoryInsert(ctx, w.insertParams(d)) }
+}
+
+func (w *Write) insertParams(d *draft) queries.MemoryInsertParams {
+	terms := make([]int64, len(d.doc.Terms))
+	for i, t := range d.doc.Terms {
 		terms[i] = t.Hash
 	}
 	return queries.MemoryInsertParams{
-		Tenant: w.Who.Tenant(), ID: uuid.UUID(w.Memory), Namespace: w.Who.Namespace().String(), Kind: string(d.Kind), Text: d.Text,
+		Tenant: w.Who.Tenant(), ID: uuid.UUID(d.ID), Namespace: w.Who.Namespace().String(), Kind: string(d.Kind), Text: d.Text,
 		DedupeKey: d.DedupeKey[:], EventTime: optionalTime(d.EventTime), EventEnd: optionalTime(d.EventEnd),
 		AssertionTime: w.Now, TValidFrom: w.Now, Provenance: string(d.Provenance), Source: d.Source,
 		Actor: w.Who.Actor(), KeyID: optionalKey(w.Who.KeyID()), AgentID: w.Who.AgentID(), Tokens: int32(d.Tokens), //nolint:gosec // bounded by the text limit
-		CaptureID: optionalID(w.Capture), Terms: terms, TermsLength: int32(w.doc.Length), TermsVersion: lexical.Version, //nolint:gosec // bounded by the text limit
+		CaptureID: optionalID(w.Capture), Terms: terms, TermsLength: int32(d.doc.Length), TermsVersion: lexical.Version, //nolint:gosec // bounded by the text limit
 		Sensitivity: string(d.Classification.Sensitivity), PiiSubjects: toStrings(d.Classification.PIISubjects),
 		SecretKinds: toStrings(d.Classification.SecretKinds), Destinations: toStrings(d.Classification.Destinations),
-		Labels: toStrings(d.Classification.Labels),
+		Labels: toStrings(d.Classification.Labels), ContentKey: optional(d.ContentKey), Certainty: d.Certainty,
 	}
 }
 
-func (w *Write) supersede(victim mem.ID) queries.Step {
+func (w *Write) supersede(d *draft, victim mem.ID) queries.Step {
 	return func(ctx context.Context, q *queries.Queries) error {
-		p := w.insertParams()
+		p := w.insertParams(d)
 		_, err := q.MemorySupersede(ctx, queries.MemorySupersedeParams{
 			Tenant: p.Tenant, ID: p.ID, Namespace: p.Namespace, Kind: p.Kind, Text: p.Text, DedupeKey: p.DedupeKey,
 			EventTime: p.EventTime, EventEnd: p.EventEnd, AssertionTime: p.AssertionTime, TValidFrom: p.TValidFrom,
 			Provenance: p.Provenance, Source: p.Source, Actor: p.Actor, KeyID: p.KeyID, AgentID: p.AgentID, Tokens: p.Tokens,
 			CaptureID: p.CaptureID, Terms: p.Terms, TermsLength: p.TermsLength, TermsVersion: p.TermsVersion,
 			Sensitivity: p.Sensitivity, PiiSubjects: p.PiiSubjects, SecretKinds: p.SecretKinds, Destinations: p.Destinations, Labels: p.Labels,
-			Victim: uuid.UUID(victim),
+			ContentKey: p.ContentKey, Certainty: p.Certainty, Victim: uuid.UUID(victim),
 		})
 		return err
 	}
 }
 
-func (w *Write) insertVector(model int32) queries.Step {
+func (w *Write) insertVector(d *draft, model int32) queries.Step {
 	return func(ctx context.Context, q *queries.Queries) error {
 		return q.VectorInsert(ctx, queries.VectorInsertParams{
-			TenantID: w.place.TenantID, ID: uuid.UUID(w.Memory), Model: model, Ns: w.place.ID,
-			Tokens: int32(w.Draft.Tokens), Dim: int32(len(w.Draft.Embedding)), Embedding: w.Draft.Embedding, //nolint:gosec // bounded
+			TenantID: w.place.TenantID, ID: uuid.UUID(d.ID), Model: model, Ns: w.place.ID,
+			Tokens: int32(d.Tokens), Dim: int32(len(d.Embedding)), Embedding: d.Embedding, //nolint:gosec // bounded
 		})
 	}
 }
 
-func (w *Write) insertTerms() queries.Step {
-	hashes := make([]int64, len(w.doc.Terms))
-	tfs := make([]int16, len(w.doc.Terms))
-	for i, t := range w.doc.Terms {
+func (w *Write) insertTerms(d *draft) queries.Step {
+	hashes := make([]int64, len(d.doc.Terms))
+	tfs := make([]int16, len(d.doc.Terms))
+	for i, t := range d.doc.Terms {
 		hashes[i] = t.Hash
 		tfs[i] = int16(min(t.TF, math.MaxInt16)) //nolint:gosec // BM25 saturates long before
 	}
 	return func(ctx context.Context, q *queries.Queries) error {
 		return q.TermInsertMany(ctx, queries.TermInsertManyParams{
-			TenantID: w.place.TenantID, Ns: w.place.ID, ID: uuid.UUID(w.Memory), Terms: hashes, Tfs: tfs,
-			Length: int32(w.doc.Length), Tokens: int32(w.Draft.Tokens), //nolint:gosec // bounded by the text limit
+			TenantID: w.place.TenantID, Ns: w.place.ID, ID: uuid.UUID(d.ID), Terms: hashes, Tfs: tfs,
+			Length: int32(d.doc.Length), Tokens: int32(d.Tokens), //nolint:gosec // bounded by the text limit
 		})
 	}
 }
@@ -387,10 +371,11 @@ func closeArms(who acl.Identity, at place, id mem.ID) []queries.Step {
 	}
 }
 
-func bumpNamespace(who acl.Identity, rows, length int64, closed *uuid.UUID) queries.Step {
+// bumpNamespace returns the step that counts new memories, and those that were closed.
+func bumpNamespace(who acl.Identity, rows, length int64, closed ...mem.ID) queries.Step {
 	return func(ctx context.Context, q *queries.Queries) error {
 		_, err := q.NamespaceBump(ctx, queries.NamespaceBumpParams{
-			Tenant: who.Tenant(), Path: who.Namespace().String(), AddedRows: rows, AddedLength: length, Closed: closed,
+			Tenant: who.Tenant(), Path: who.Namespace().String(), AddedRows: rows, AddedLength: length, Closed: idStrings(closed),
 		})
 		return err
 	}

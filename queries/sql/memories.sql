@@ -1,32 +1,34 @@
 -- name: MemoryInsert :exec
 INSERT INTO memkernel.memory_objects (tenant, id, namespace, kind, text, dedupe_key, event_time, event_end,
     assertion_time, t_valid_from, provenance, source, actor, key_id, agent_id, tokens, capture_id,
-    terms, terms_length, terms_version, sensitivity, pii_subjects, secret_kinds, destinations, labels)
+    terms, terms_length, terms_version, sensitivity, pii_subjects, secret_kinds, destinations, labels, content_key, certainty)
 VALUES (@tenant, @id, @namespace, @kind, @text, @dedupe_key, sqlc.narg('event_time')::timestamptz,
     sqlc.narg('event_end')::timestamptz, @assertion_time, @t_valid_from, @provenance, @source, @actor,
     sqlc.narg('key_id')::uuid, @agent_id, @tokens, @capture_id, @terms, @terms_length, @terms_version,
-    @sensitivity::text, @pii_subjects::text[], @secret_kinds::text[], @destinations::text[], @labels::text[]);
+    @sensitivity::text, @pii_subjects::text[], @secret_kinds::text[], @destinations::text[], @labels::text[],
+    sqlc.narg('content_key')::text, sqlc.narg('certainty')::real);
 
 -- MemorySupersede closes the victim and inserts its successor in one statement. The guard
 -- is the victim being current and in the writer's own namespace. If it is not, the
 -- transaction aborts with MK001 and nothing has happened. The victim was believed for a
--- microsecond at least, so that every version of a chain can be asked for by time.
+-- microsecond at least, so that every version of a chain can be asked for by time. What the chain
+-- is about, if it says so, stays.
 -- name: MemorySupersede :one
 WITH closed AS (
     UPDATE memkernel.memory_objects AS v
     SET t_valid_to = greatest(@t_valid_from::timestamptz, v.t_valid_from + interval '1 microsecond'), end_reason = 'superseded'
     WHERE v.tenant = @tenant AND v.id = @victim AND v.namespace = @namespace AND v.t_valid_to IS NULL AND v.status = 'active'
-    RETURNING v.id, coalesce(v.chain, v.id) AS chain, v.chain_pos, v.t_valid_to
+    RETURNING v.id, coalesce(v.chain, v.id) AS chain, v.chain_pos, v.t_valid_to, v.content_key
 ), made AS (
     INSERT INTO memkernel.memory_objects (tenant, id, namespace, kind, text, dedupe_key, event_time, event_end,
         assertion_time, t_valid_from, provenance, source, actor, key_id, agent_id, tokens, capture_id,
         terms, terms_length, terms_version, sensitivity, pii_subjects, secret_kinds, destinations, labels,
-        supersedes, chain, chain_pos)
+        supersedes, chain, chain_pos, content_key, certainty)
     SELECT @tenant, @id, @namespace, @kind, @text, @dedupe_key, sqlc.narg('event_time')::timestamptz,
         sqlc.narg('event_end')::timestamptz, @assertion_time, c.t_valid_to, @provenance, @source, @actor,
         sqlc.narg('key_id')::uuid, @agent_id, @tokens, @capture_id, @terms, @terms_length, @terms_version,
         @sensitivity::text, @pii_subjects::text[], @secret_kinds::text[], @destinations::text[], @labels::text[], c.id, c.chain,
-        c.chain_pos + 1
+        c.chain_pos + 1, coalesce(sqlc.narg('content_key')::text, c.content_key), sqlc.narg('certainty')::real
     FROM closed AS c
     RETURNING id
 )
@@ -46,6 +48,23 @@ SELECT memkernel.expect(count(*), 1) FROM closed;
 SELECT m.id FROM memkernel.memory_objects AS m
 WHERE m.tenant = @tenant AND m.namespace = @namespace AND m.dedupe_key = @dedupe_key
     AND m.t_valid_to IS NULL AND m.status = 'active';
+
+-- MemoryRefreshed finds the current memory of the writer's own namespace that is about the same thing.
+-- name: MemoryRefreshed :one
+SELECT m.id, m.dedupe_key, m.kind, m.event_time, m.event_end, m.source
+FROM memkernel.memory_objects AS m
+WHERE m.tenant = @tenant AND m.namespace = @namespace AND m.content_key = @content_key::text
+    AND m.t_valid_to IS NULL AND m.status = 'active';
+
+-- MemoryEchoed finds the visible current memories that say one of some texts and that were handed
+-- out to the reader.
+-- name: MemoryEchoed :many
+SELECT m.id, m.dedupe_key
+FROM memkernel.memory_objects AS m
+JOIN memkernel.memory_access AS a ON a.tenant = m.tenant AND a.reader = @reader AND a.memory_id = m.id
+WHERE m.tenant = @tenant AND m.namespace = ANY((SELECT @namespaces::text[])::text[])
+    AND m.dedupe_key = ANY((SELECT @dedupe_keys::bytea[])::bytea[]) AND m.t_valid_to IS NULL AND m.status = 'active'
+LIMIT 1000;
 
 -- MemoryHold locks the current copy against being closed until the transaction ends, so
 -- that a duplicate is counted only while what it duplicates is believed.

@@ -131,7 +131,7 @@ LIMIT cardinality(@ids::text[]);
 
 -- GateHold aborts the transaction of a write unless GateRead would let its caller in with the
 -- policies that the kernel knows, unless the namespace's integers are the ones it knows, and
--- unless nothing says the text already.
+-- unless nothing says the text already, nor any of the texts in it that was handed out to the writer.
 -- name: GateHold :one
 SELECT memkernel.expect(count(*), 1)
 FROM memkernel.tenants AS t
@@ -152,7 +152,12 @@ WHERE t.tenant = @tenant AND t.suspended_at IS NULL
     AND NOT EXISTS (
         SELECT 1 FROM memkernel.memory_objects AS m
         WHERE m.tenant = @tenant AND m.namespace = @namespace AND m.dedupe_key = @dedupe_key
-            AND m.t_valid_to IS NULL AND m.status = 'active');
+            AND m.t_valid_to IS NULL AND m.status = 'active')
+    AND NOT EXISTS (
+        SELECT 1 FROM memkernel.memory_objects AS m
+        JOIN memkernel.memory_access AS a ON a.tenant = m.tenant AND a.reader = @namespace AND a.memory_id = m.id
+        WHERE m.tenant = @tenant AND m.namespace = ANY((SELECT @namespaces::text[])::text[])
+            AND m.dedupe_key = ANY((SELECT @echo_keys::bytea[])::bytea[]) AND m.t_valid_to IS NULL AND m.status = 'active');
 
 -- GateStill aborts the transaction unless GateRead would let the caller in with the policies
 -- that the kernel knows: GateHold for what does not depend on other memories.

@@ -35,10 +35,10 @@ SELECT n.id, n.tenant_id FROM memkernel.namespaces AS n WHERE n.tenant = @tenant
 -- name: NamespaceBump :one
 WITH bumped AS (
 UPDATE memkernel.namespaces AS n
-SET live_rows = n.live_rows + (@added_rows::bigint) - num_nonnulls((SELECT sqlc.narg('closed')::uuid)),
+SET live_rows = n.live_rows + (@added_rows::bigint) - cardinality((SELECT @closed::text[])::text[]),
     live_length = n.live_length + (@added_length::bigint) - coalesce((
-        SELECT m.terms_length FROM memkernel.memory_objects AS m
-        WHERE m.tenant = @tenant AND m.id = (SELECT sqlc.narg('closed')::uuid) AND m.namespace = @path), 0)
+        SELECT sum(m.terms_length) FROM memkernel.memory_objects AS m
+        WHERE m.tenant = @tenant AND m.id = ANY((SELECT (@closed::text[])::uuid[])::uuid[]) AND m.namespace = @path), 0)
 WHERE n.tenant = @tenant AND n.path = @path
 RETURNING n.id
 )
