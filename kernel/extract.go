@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"slices"
@@ -84,9 +85,7 @@ func (k *Kernel) deriveFacts(ctx context.Context, wr *writing) error {
 			wr.propose(drafts...)
 			return wr.look(ctx)
 		}
-		if wr.soFar.Verbatim == "" {
-			wr.soFar.Verbatim = VerbatimRejected
-		}
+		wr.soFar.Verbatim = VerbatimRejected
 	}
 	if len(k.stages) == 0 {
 		return nil // the text is proposed already, and classified
@@ -133,7 +132,11 @@ func (k *Kernel) extractFacts(ctx context.Context, wr *writing) ([]Fact, error) 
 	if result.Verbatim && len(result.Facts) == 1 {
 		return nil, nil
 	}
-	return k.verifyFacts(wr, &in, result.Facts), nil
+	facts := k.verifyFacts(wr, &in, result.Facts)
+	if len(facts) == 0 {
+		wr.soFar.Verbatim = VerbatimRejected
+	}
+	return facts, nil
 }
 
 // extractor returns what asks the model, on behalf of a tenant.
@@ -205,7 +208,20 @@ func (k *Kernel) acceptFacts(ctx context.Context, wr *writing, facts []Fact) (dr
 			drafts = append(drafts, d)
 		}
 	}
+	inOrder(drafts)
 	return drafts, vetoed, nil
+}
+
+// inOrder lets the ids of drafts follow their order: of one instant, they are random.
+func inOrder(drafts []*writepath.Draft) {
+	ids := make([]ID, len(drafts))
+	for i, d := range drafts {
+		ids[i] = d.ID
+	}
+	slices.SortFunc(ids, func(a, b ID) int { return bytes.Compare(a[:], b[:]) })
+	for i, d := range drafts {
+		d.ID = ids[i]
+	}
 }
 
 // acceptFact classifies a fact and makes it a draft, or says why it may not be kept.

@@ -3,6 +3,7 @@ package store
 import (
 	"bytes"
 	"context"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -37,6 +38,9 @@ func (w *Write) Probe(st *writepath.State) []queries.Step {
 	for i, d := range w.drafts {
 		steps = append(steps, w.probeDraft(d, &st.Standings[i])...)
 	}
+	if mentions := slices.Concat(mentionsOf(w.drafts)...); len(mentions) > 0 {
+		steps = append(steps, w.store.KnownEntities(w.Who.Scope(), mentions, &w.entities, &w.aliases)...)
+	}
 	if echoes := w.probeEchoes(st); echoes != nil {
 		steps = append(steps, echoes)
 	}
@@ -52,9 +56,6 @@ func (w *Write) probeDraft(d *draft, st *writepath.Standing) []queries.Step {
 		}
 		return noRows(err)
 	}}
-	if len(d.Mentions) > 0 {
-		steps = append(steps, w.store.KnownEntities(w.Who.Scope(), d.Mentions, &d.entities, &d.aliases)...)
-	}
 	switch {
 	case !d.Supersedes.IsZero():
 		steps = append(steps, lookAtTarget(w.Who.Scope(), w.Who.Namespace(), d.Supersedes, d.Draft, st), hidden(w.Who.Scope(), d.Supersedes, &st.TargetHidden))

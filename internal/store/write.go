@@ -43,15 +43,15 @@ type Write struct {
 	tx       pgx.Tx
 	captured bool
 	place    place
+	// entities and aliases are what the drafts' mentions may mean.
+	entities []Entity
+	aliases  EntityNames
 }
 
 // draft is what the store makes of a draft.
 type draft struct {
 	*writepath.Draft
 	doc lexical.Doc
-	// entities and aliases are what the mentions may mean.
-	entities []Entity
-	aliases  EntityNames
 }
 
 // place is the pair of integers that stands for a namespace in the retrieval tables.
@@ -216,13 +216,11 @@ func (w *Write) order() []int {
 // word.
 func (w *Write) index(ctx context.Context, stored []*draft) ([]queries.Step, error) {
 	var steps []queries.Step
-	var named []Named
-	for _, d := range stored {
-		if len(d.Mentions) > 0 {
-			named = append(named, Named{Memory: d.ID, Links: entity.Resolve(d.Mentions, JoinEntities(d.entities, d.aliases))})
+	if mentions := mentionsOf(stored); len(slices.Concat(mentions...)) > 0 {
+		named := make([]Named, len(stored))
+		for i, links := range entity.ResolveTogether(mentions, JoinEntities(w.entities, w.aliases)) {
+			named[i] = Named{Memory: stored[i].ID, Links: links}
 		}
-	}
-	if len(named) > 0 {
 		steps = append(steps, w.store.LinkEntities(w.Who, w.Now, named, w.NewID)...)
 	}
 	for _, d := range stored {
@@ -241,6 +239,15 @@ func (w *Write) index(ctx context.Context, stored []*draft) ([]queries.Step, err
 		}
 	}
 	return steps, nil
+}
+
+// mentionsOf returns the names in each of the drafts.
+func mentionsOf(drafts []*draft) [][]entity.Mention {
+	out := make([][]entity.Mention, len(drafts))
+	for i, d := range drafts {
+		out[i] = d.Mentions
+	}
+	return out
 }
 
 func (w *Write) ensureNamespace(ctx context.Context) error {

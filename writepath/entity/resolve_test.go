@@ -165,3 +165,22 @@ func TestResolveLeavesItsInput(t *testing.T) {
 	require.Empty(t, in[0].Key)
 	require.Equal(t, people("Bob", "Lovelace"), mentions)
 }
+
+// TestResolveTogether: what was one text before it was taken apart names one thing, not several.
+func TestResolveTogether(t *testing.T) {
+	t.Parallel()
+	texts := [][]entity.Mention{
+		{{Surface: "Mira", Type: entity.Other}},
+		{{Surface: "Mira Okonjo", Type: entity.Person}, {Surface: "Lisbon", Type: entity.Place}},
+		{{Surface: "Mira", Type: entity.Person}},
+		nil,
+	}
+	links := entity.ResolveTogether(texts, nil)
+	require.Len(t, links, 4)
+	require.Empty(t, links[3])
+	for i, want := range []int{1, 2, 1} {
+		require.Len(t, links[i], want)
+		require.True(t, links[i][0].IsNew())
+		require.Equal(t, "Mira Okonjo", links[i][0].Name, "text %d", i)
+	}
+}
