@@ -236,7 +236,7 @@ func (k *Kernel) acceptFact(ctx context.Context, wr *writing, f *Fact) (*writepa
 		d.Supersedes, d.ContentKey, d.Certainty = ID{}, "", &f.Certainty
 	}
 	if d.Validate(k.limits.MaxTextBytes) != nil {
-		return nil, mem.RejectMalformed, nil
+		return nil, mem.RejectMalformed, nil //nolint:nilerr // the fact's own fault, and told
 	}
 	secrets, _, rejected, err := k.screen(ctx, &wr.cur.policy, &d)
 	switch {
@@ -247,7 +247,7 @@ func (k *Kernel) acceptFact(ctx context.Context, wr *writing, f *Fact) (*writepa
 	case !f.whole && slices.ContainsFunc(d.Classification.Labels, func(l mem.Label) bool { return !slices.Contains(wr.draft.Classification.Labels, l) }):
 		return nil, mem.RejectInjection, nil // the text does not speak like that
 	case d.Validate(k.limits.MaxTextBytes) != nil || writeAllowed(&wr.cur.policy, &d) != nil:
-		return nil, mem.RejectPolicy, nil
+		return nil, mem.RejectPolicy, nil //nolint:nilerr // told, too
 	}
 	if secrets > 0 && wr.cur.policy.WriteSecrets == mem.SecretsRedact {
 		wr.soFar.Redacted = max(wr.soFar.Redacted, secrets)

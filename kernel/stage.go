@@ -73,7 +73,7 @@ func (k *Kernel) runStages(ctx context.Context, wr *writing, facts []Fact) ([]Fa
 		if err != nil {
 			return nil, err
 		}
-		facts = append(after, rejected...)
+		facts = slices.Concat(after, rejected)
 	}
 	return facts, nil
 }

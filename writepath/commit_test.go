@@ -56,7 +56,8 @@ func TestDecide(t *testing.T) {
 		{"refresh with the same", mem.ID{}, writepath.Standing{Target: same(first), Duplicate: first}, writepath.Decision{Action: writepath.Duplicate, Memory: first}, nil},
 		{"refresh with what another one says", mem.ID{}, writepath.Standing{Target: own(first), Duplicate: third}, writepath.Decision{}, mem.ErrConflict},
 		{
-			"echo", mem.ID{},
+			"echo",
+			mem.ID{},
 			writepath.Standing{Echoes: []mem.ID{second, third}},
 			writepath.Decision{Action: writepath.Echo, Memory: second, Echoes: []mem.ID{second, third}},
 			nil,
@@ -91,8 +92,10 @@ func TestPlan(t *testing.T) {
 		"key of another request, finished": {one, writepath.State{ForeignReceipt: true, Receipt: []byte("{}")}, nil, false, mem.ErrConflict},
 		"nothing to store":                 {nil, writepath.State{}, []writepath.Decision{}, false, nil},
 		"each for itself": {
-			[]*writepath.Draft{{}, {}}, writepath.State{Standings: []writepath.Standing{{}, {Duplicate: second}}},
-			[]writepath.Decision{{Action: writepath.Insert}, {Action: writepath.Duplicate, Memory: second}}, false, nil,
+			[]*writepath.Draft{{}, {}},
+			writepath.State{Standings: []writepath.Standing{{}, {Duplicate: second}}},
+			[]writepath.Decision{{Action: writepath.Insert}, {Action: writepath.Duplicate, Memory: second}},
+			false, nil,
 		},
 		"one that cannot be stops all": {broken, writepath.State{Standings: make([]writepath.Standing, 2)}, nil, false, mem.ErrNotFound},
 		"standings are missing":        {one, writepath.State{}, nil, false, mem.ErrInternal},
