@@ -147,3 +147,18 @@ func TestRefreshAtOnce(t *testing.T) {
 	require.Equal(t, n-1, sqlValue[int](t, k.Pool, `SELECT max(chain_pos) FROM memkernel.memory_objects`))
 	requireSound(t, k.Pool)
 }
+
+// TestWriteToken: a write is waited for by its token like one of WriteAsync, also where it was
+// seen by another kernel, and by its writer alone.
+func TestWriteToken(t *testing.T) {
+	t.Parallel()
+	k := kerneltest.Open(t)
+	dana, other := k.Key("acme/eng", kernel.RoleMember), k.Key("acme/eng", kernel.RoleMember)
+	reply := must(k.Write(t.Context(), dana, kernel.WriteRequest{Text: "Soup is on."}))
+	elsewhere := kerneltest.OpenOn(t, k.Pool)
+	seen := must(elsewhere.WaitVisible(t.Context(), dana, kernel.WaitVisibleRequest{Token: reply.Token}))
+	require.Equal(t, kernel.TicketDone, seen.State)
+	require.Equal(t, reply, seen.Reply)
+	_, err := k.WaitVisible(t.Context(), other, kernel.WaitVisibleRequest{Token: reply.Token})
+	require.ErrorIs(t, err, kernel.ErrNotFound)
+}

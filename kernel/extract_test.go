@@ -394,33 +394,6 @@ func (l *echoLLM) Complete(_ context.Context, req model.Request) (*model.Respons
 	return nil, kerneltest.ErrFake
 }
 
-// tenantLLM keeps an account of who asked.
-type tenantLLM struct {
-	kerneltest.LLM
-
-	mu    sync.Mutex
-	asked []string
-}
-
-func (l *tenantLLM) For(tenant string) model.LLM {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.asked = append(l.asked, tenant)
-	return &l.LLM
-}
-
-func TestLLMIsAskedForTheTenant(t *testing.T) {
-	t.Parallel()
-	llm := &tenantLLM{LLM: kerneltest.LLM{OnComplete: func(context.Context, model.Request) error {
-		return fmt.Errorf("no more: %w", model.ErrFinal)
-	}}}
-	k := kerneltest.Open(t, kernel.WithLLM(llm, mem.DestinationLocal))
-	reply := must(k.Write(t.Context(), k.Key("acme/eng", kernel.RoleMember), kernel.WriteRequest{Text: talk}))
-	require.Equal(t, kernel.VerbatimModelFailed, reply.Verbatim)
-	require.Equal(t, []string{"acme"}, llm.asked)
-	require.Equal(t, 1, llm.Calls(), "what is final is not asked again")
-}
-
 func TestOpenChecksLLM(t *testing.T) {
 	t.Parallel()
 	k := kerneltest.Open(t)

@@ -231,9 +231,14 @@ func (s *search) close() {
 	}
 }
 
+// embed returns the vector of a question of the caller's.
+func (s *search) embed(ctx context.Context, text string) ([]float32, error) {
+	return s.k.embedQuery(ctx, s.who.Tenant(), text)
+}
+
 func (s *search) newView(ctx context.Context) *store.View {
 	cfg := store.ViewConfig{
-		Scope: s.who.Scope(), Filter: s.filter(), Embed: s.k.embedQuery, Query: s.query.Text, Withheld: errWithheld,
+		Scope: s.who.Scope(), Filter: s.filter(), Embed: s.embed, Query: s.query.Text, Withheld: errWithheld,
 	}
 	if to := destination(&s.k.model); to != mem.DestinationLocal {
 		cfg.MaySend = func(c *mem.Classification) bool { return c.MaySend(to) }
@@ -281,7 +286,7 @@ func (s *search) prefetch(ctx context.Context, fetcher driver.Prefetcher) (ahead
 	var embedding []float32
 	if want.Vector > 0 && s.k.model.InProcess {
 		var err error
-		embedding, err = s.k.embedQuery(ctx, s.query.Text)
+		embedding, err = s.embed(ctx, s.query.Text)
 		s.view.KeepEmbedding(s.query.Text, embedding, err)
 	}
 	s.ahead, ahead = s.view.Prefetch(s.query.Text, embedding, want)

@@ -89,7 +89,7 @@ func (k *Kernel) settleWrite(ctx context.Context, wr *writing) (*WriteReply, err
 // that fails is left to the long way, which can do without. A duplicate costs the embedding and
 // an attempt that comes to nothing: new texts are what writes are made of.
 func (k *Kernel) writeEagerly(ctx context.Context, wr *writing, known *store.Known) (sent bool, err error) {
-	embedding, err := k.embed(ctx, wr.draft.Text, &wr.draft.Classification)
+	embedding, err := k.embed(ctx, wr.w.Who.Tenant(), wr.draft.Text, &wr.draft.Classification)
 	if err != nil {
 		return false, err
 	}
@@ -210,7 +210,7 @@ func (k *Kernel) embedDrafts(ctx context.Context, wr *writing, drafts []*writepa
 	if len(sent) == 0 {
 		return nil
 	}
-	vectors, err := k.embedMany(ctx, texts, classes)
+	vectors, err := k.embedMany(ctx, wr.w.Who.Tenant(), texts, classes)
 	if errors.Is(err, errEmbedding) {
 		wr.degrade(BrownoutEmbedder)
 		for _, d := range sent {
