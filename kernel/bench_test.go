@@ -25,7 +25,7 @@ import (
 // -benchtime 2000x; see README.
 
 // benchKit returns a kernel on a server of its own that keeps what it acknowledges.
-func benchKit(b *testing.B) *kerneltest.Kit {
+func benchKit(b *testing.B, opts ...kernel.Option) *kerneltest.Kit {
 	b.Helper()
 	server, err := embedded.Start(b.Context(), embedded.Config{
 		Ephemeral: true, Settings: map[string]string{"fsync": "on", "full_page_writes": "on", "synchronous_commit": "on"},
@@ -39,7 +39,7 @@ func benchKit(b *testing.B) *kerneltest.Kit {
 	require.NoError(b, err)
 	b.Cleanup(pool.Close)
 	require.NoError(b, kernel.Migrate(b.Context(), pool))
-	return kerneltest.OpenOn(b, pool, kernel.WithClock(time.Now))
+	return kerneltest.OpenOn(b, pool, append(opts, kernel.WithClock(time.Now))...)
 }
 
 // pair measures two ways of doing a thing in turns.
