@@ -51,7 +51,10 @@ var allow = map[string][]string{
 	"kernel": concat(level3, "driver/baseline", "kernel/model/hashing", "kernel/embedded", "queries", "internal/store", "internal/jobs", "internal/mint"),
 
 	"kernel/kerneltest": concat(forHosts, "internal/pgtest"),
-	"examples/...":      forHosts,
+	"examples/...":      concat(forHosts, "examples/internal/..."),
+
+	"examples/internal/console":    {}, // text to a terminal
+	"examples/internal/transcript": {"kernel", "kernel/mem"},
 
 	"internal/archtest": {},
 	"internal/pgtest":   {"acl", "audit", "kernel/embedded", "kernel/mem", "queries"},
