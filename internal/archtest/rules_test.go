@@ -52,6 +52,7 @@ var allow = map[string][]string{
 
 	"kernel/kerneltest": concat(forHosts, "internal/pgtest"),
 	"examples/...":      concat(forHosts, "examples/internal/..."),
+	"examples/ingest":   concat(forHosts, "examples/internal/...", "kernel/model/openai"),
 
 	"examples/internal/console":    {}, // text to a terminal
 	"examples/internal/transcript": {"kernel", "kernel/mem"},
