@@ -13,7 +13,8 @@ import (
 )
 
 // Start begins to run background work in this process: the writes of WriteAsync and the
-// upkeep, such as vectors that a brownout left out. It is optional: without it every syscall
+// upkeep, such as vectors that a brownout left out and ends of expired memories that are to be
+// put on record. It is optional: without it every syscall
 // works, and work waits until a kernel on the same database is started. Any number of
 // processes may; a piece of work has its effect once. Close stops it.
 //
@@ -39,6 +40,7 @@ func (k *Kernel) newJobs(db *pgxpool.Pool) (*jobs.Client, error) {
 		jobs.On(k.runTicket),
 		jobs.Every(k.limits.UpkeepInterval, k.fillGaps),
 		jobs.Every(k.limits.UpkeepInterval, k.sweepTickets),
+		jobs.Every(k.limits.UpkeepInterval, k.stampExpired),
 	)
 }
 

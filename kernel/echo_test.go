@@ -3,6 +3,7 @@ package kernel_test
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -161,4 +162,31 @@ func TestWriteToken(t *testing.T) {
 	require.Equal(t, reply, seen.Reply)
 	_, err := k.WaitVisible(t.Context(), other, kernel.WaitVisibleRequest{Token: reply.Token})
 	require.ErrorIs(t, err, kernel.ErrNotFound)
+}
+
+// TestExpiredIsNoPredecessor: what was about a thing and has expired is neither replaced nor in the
+// way of what is written about it now, and saying it again is no echo.
+func TestExpiredIsNoPredecessor(t *testing.T) {
+	t.Parallel()
+	k := kerneltest.Open(t)
+	boss, agent := k.Key("acme", kernel.RoleMember), k.Key("acme/eng", kernel.RoleAgent)
+	price := func(text string) *kernel.WriteReply {
+		return must(k.Write(t.Context(), agent, kernel.WriteRequest{Text: text, ContentKey: "soup", ExpiresAt: k.Clock.Now().Add(time.Hour)}))
+	}
+	first := price("Soup costs 3 euros.").Stored[0]
+	told := must(k.Write(t.Context(), boss, kernel.WriteRequest{Text: "The oven is hot.", ExpiresAt: k.Clock.Now().Add(time.Hour)})).Stored[0]
+	must(k.Read(t.Context(), agent, kernel.ReadRequest{ID: told}))
+	require.Equal(t, []kernel.ID{told}, must(k.Write(t.Context(), agent, kernel.WriteRequest{Text: "The oven is hot."})).Echoed)
+	k.Clock.Advance(time.Hour)
+	require.Len(t, must(k.Write(t.Context(), agent, kernel.WriteRequest{Text: "The oven is hot."})).Stored, 1)
+	again := price("Soup costs 3 euros.")
+	require.Empty(t, again.Superseded)
+	require.Len(t, again.Stored, 1)
+	require.Equal(t, mem.EndExpired, must(k.Read(t.Context(), agent, kernel.ReadRequest{ID: first})).Memory.EndReason)
+	k.Clock.Advance(time.Hour)
+	other := price("Soup costs 4 euros.")
+	require.Empty(t, other.Superseded)
+	require.Len(t, other.Stored, 1)
+	require.Len(t, price("Soup costs 5 euros.").Superseded, 1)
+	requireSound(t, k.Pool)
 }

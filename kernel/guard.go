@@ -34,16 +34,16 @@ type call struct {
 	// steps are reads that travel with the gate. Their results are used only if it opens.
 	steps []queries.Step
 	// prepare returns what travels instead. It may take long: it runs only for a caller whose
-	// role and rate, as far as they are known, allow the call.
-	prepare func(context.Context) (store.Ahead, error)
+	// role and rate, as far as they are known, allow the call. now is when the call was made.
+	prepare func(ctx context.Context, now time.Time) (store.Ahead, error)
 }
 
 // ahead returns all that is to travel with the gate.
-func (c *call) ahead(ctx context.Context) (store.Ahead, error) {
+func (c *call) ahead(ctx context.Context, now time.Time) (store.Ahead, error) {
 	if c.prepare == nil {
 		return store.Ahead{Steps: c.steps}, nil
 	}
-	return c.prepare(ctx)
+	return c.prepare(ctx, now)
 }
 
 // current is the state of a call that the gate has let through.
@@ -193,7 +193,7 @@ func (k *Kernel) admit(ctx context.Context, c *call, cur *current) error {
 	early := !k.limiter.spent(c.who.Principal(), c.op, cur.now)
 	if early {
 		var err error
-		if ahead, err = c.ahead(ctx); err != nil {
+		if ahead, err = c.ahead(ctx, cur.now); err != nil {
 			return err
 		}
 	}
@@ -214,7 +214,7 @@ func (k *Kernel) admit(ctx context.Context, c *call, cur *current) error {
 		return nil
 	}
 	// The bucket looked empty and was not: read now what did not travel with the gate.
-	ahead, err = c.ahead(ctx)
+	ahead, err = c.ahead(ctx, cur.now)
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/memkernel/memkernel/acl"
 	"github.com/memkernel/memkernel/audit"
@@ -68,7 +69,7 @@ func (k *Kernel) newAttempt(claim *store.Claim, id ID) *attempt {
 	a.w.Capture, a.w.Digest, a.w.Attempt = id, claim.Digest, claim.Attempt
 	a.c = &call{op: acl.OpWrite, who: claim.Who}
 	a.cur = &current{now: now, event: k.newEvent(a.c, now)}
-	a.c.prepare = func(context.Context) (store.Ahead, error) {
+	a.c.prepare = func(context.Context, time.Time) (store.Ahead, error) {
 		var o order
 		if err := json.Unmarshal(claim.Request, &o); err != nil {
 			return store.Ahead{}, fmt.Errorf("%w: stored request: %w", mem.ErrInternal, err)
@@ -130,7 +131,7 @@ func (k *Kernel) runAttempt(ctx context.Context, a *attempt) (err error) {
 	if !acl.Allowed(a.w.Who.Role(), acl.OpWrite) {
 		return mem.ErrForbidden
 	}
-	ahead, err := a.c.ahead(ctx)
+	ahead, err := a.c.ahead(ctx, a.cur.now)
 	if err != nil {
 		return err
 	}

@@ -41,8 +41,10 @@ func (k *Kernel) Stats(ctx context.Context, who Identity, _ StatsRequest) (*Stat
 	var kinds []store.KindStats
 	var log store.AuditStats
 	var tickets store.TicketStats
-	steps := append(k.store.Stats(who.Scope(), who.Namespace(), &kinds, &log), k.store.Tickets(who.Scope(), &tickets))
-	c := call{op: acl.OpStats, who: who, steps: steps}
+	c := call{op: acl.OpStats, who: who, prepare: func(_ context.Context, now time.Time) (store.Ahead, error) {
+		steps := k.store.Stats(who.Scope(), who.Namespace(), now, &kinds, &log)
+		return store.Ahead{Steps: append(steps, k.store.Tickets(who.Scope(), &tickets))}, nil
+	}}
 	return guard(ctx, k, &c, func(_ context.Context, cur *current) (*StatsReply, error) {
 		reply := &StatsReply{ByKind: make(map[Kind]KindStats, len(kinds)), Audit: AuditStats(log)}
 		for _, s := range kinds {

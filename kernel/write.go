@@ -26,6 +26,12 @@ type WriteRequest struct {
 	Kind Kind
 	// EventTime and EventEnd say when it was so in the world; zero for unknown.
 	EventTime, EventEnd time.Time
+	// ExpiresAt is when the memory ends by itself, by the kernel's clock and to the microsecond;
+	// zero for never. It must be in the future. From that instant on the memory has ended for
+	// every call, with the reason "expired": it stays readable by id and in its history, leaves
+	// every search, and does not revive what it replaced. A duplicate leaves the memory that is
+	// there as it is, also when that one ends; Supersedes changes it.
+	ExpiresAt time.Time `json:",omitzero"`
 	// Source says where it comes from, at most 1024 bytes; it may be empty.
 	Source string
 	// Supersedes names a memory of the caller's own namespace that this one replaces. If it
@@ -104,7 +110,7 @@ func newDraft(who Identity, req *WriteRequest) writepath.Draft {
 		req.ContentKey = req.Source
 	}
 	return writepath.Draft{
-		Kind: req.Kind, Text: req.Text, EventTime: req.EventTime, EventEnd: req.EventEnd, Source: req.Source,
+		Kind: req.Kind, Text: req.Text, EventTime: req.EventTime, EventEnd: req.EventEnd, ExpiresAt: req.ExpiresAt, Source: req.Source,
 		Provenance: mem.Provenance(who.Provenance()), Supersedes: req.Supersedes, ContentKey: req.ContentKey, Sensitivity: req.Sensitivity,
 	}
 }
@@ -119,6 +125,7 @@ func (r *WriteRequest) digest() [32]byte {
 	// An instant is the same in every zone, and finer than it is kept it is not told apart.
 	same.EventTime = r.EventTime.UTC().Truncate(time.Microsecond)
 	same.EventEnd = r.EventEnd.UTC().Truncate(time.Microsecond)
+	same.ExpiresAt = r.ExpiresAt.UTC().Truncate(time.Microsecond)
 	b, err := json.Marshal(&same)
 	if err != nil {
 		panic(err) // times are valid by now, and the rest always encodes
@@ -142,8 +149,8 @@ func (r *WriteRequest) digest() [32]byte {
 // replace one memory line up in one chain. A write that loses five races in a row is
 // ErrConflict. If the embedding model is down the memory is stored without a vector and the
 // reply says so. Replacing a memory is ErrNotFound if it is missing or invisible,
-// ErrForbidden if it belongs to an ancestor, and ErrConflict if it was retracted or if
-// another current memory already says the new text.
+// ErrForbidden if it belongs to an ancestor, and ErrConflict if it was retracted or has expired, or
+// if another current memory already says the new text.
 func (k *Kernel) Write(ctx context.Context, who Identity, req WriteRequest) (*WriteReply, error) {
 	wr := k.newWriting(who, req.IdempotencyKey)
 	wr.draft, wr.verbatim = newDraft(who, &req), req.Verbatim
@@ -154,14 +161,16 @@ func (k *Kernel) Write(ctx context.Context, who Identity, req WriteRequest) (*Wr
 		prepareDraft(&wr.draft)
 		wr.propose(&wr.draft)
 	})
-	c.prepare = func(context.Context) (store.Ahead, error) {
+	c.prepare = func(_ context.Context, now time.Time) (store.Ahead, error) {
 		derive()
+		wr.w.Now = now
 		return store.Ahead{Steps: wr.w.Probe(&wr.state)}, nil
 	}
 	c.eager = func(ctx context.Context, cur *current, known *store.Known, policy *mem.EffectivePolicy) (sent bool, err error) {
 		// A host's scanner is asked once, and its failure told once the caller has been let in.
-		if !k.model.InProcess || k.scanner != nil || len(k.stages) > 0 || k.extracts(wr) || writeAllowed(policy, &wr.draft) != nil {
-			return false, nil //nolint:nilerr // refused by the gate's policy, which may be another
+		if !k.model.InProcess || k.scanner != nil || len(k.stages) > 0 || k.extracts(wr) ||
+			writeAllowed(policy, &wr.draft) != nil || wr.draft.CheckExpiry(cur.now) != nil {
+			return false, nil //nolint:nilerr // refused by the gate's policy, which may be another, or later
 		}
 		if derive(); !wr.w.Eager() {
 			return false, nil
@@ -183,6 +192,10 @@ func (k *Kernel) Write(ctx context.Context, who Identity, req WriteRequest) (*Wr
 			return nil, err
 		}
 		wr.begin(cur)
+		// A retry is answered as it was, however late it comes.
+		if err := wr.draft.CheckExpiry(cur.now); err != nil && !wr.state.Answered() {
+			return nil, err
+		}
 		return k.settleWrite(ctx, wr)
 	})
 }

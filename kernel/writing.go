@@ -308,6 +308,9 @@ func (wr *writing) outcome(decisions []writepath.Decision) ([]byte, audit.Event)
 	}
 	cur.event.MemoryID = reply.about(wr.draft.Supersedes)
 	describeWrite(cur, reply)
+	if len(reply.Stored) > 0 {
+		describeExpiry(cur, &wr.draft)
+	}
 	receipt, err := json.Marshal(reply)
 	if err != nil {
 		panic(err) // ids, texts and constants always encode

@@ -13,23 +13,35 @@ import (
 )
 
 const memoryDuplicate = `-- name: MemoryDuplicate :one
-SELECT m.id FROM memkernel.memory_objects AS m
-WHERE m.tenant = $1 AND m.namespace = $2 AND m.dedupe_key = $3
+SELECT m.id, coalesce(m.expires_at <= $1::timestamptz, false)::boolean AS expired FROM memkernel.memory_objects AS m
+WHERE m.tenant = $2 AND m.namespace = $3 AND m.dedupe_key = $4
     AND m.t_valid_to IS NULL AND m.status = 'active'
 `
 
 type MemoryDuplicateParams struct {
+	Now       time.Time
 	Tenant    string
 	Namespace string
 	DedupeKey []byte
 }
 
-// MemoryDuplicate finds the one current copy of a text in the writer's own namespace.
-func (q *Queries) MemoryDuplicate(ctx context.Context, arg MemoryDuplicateParams) (uuid.UUID, error) {
-	row := q.db.QueryRow(ctx, memoryDuplicate, arg.Tenant, arg.Namespace, arg.DedupeKey)
-	var id uuid.UUID
-	err := row.Scan(&id)
-	return id, err
+type MemoryDuplicateRow struct {
+	ID      uuid.UUID
+	Expired bool
+}
+
+// MemoryDuplicate finds the one copy of a text in the writer's own namespace that has no end on
+// record: the current one, or one that has expired.
+func (q *Queries) MemoryDuplicate(ctx context.Context, arg MemoryDuplicateParams) (MemoryDuplicateRow, error) {
+	row := q.db.QueryRow(ctx, memoryDuplicate,
+		arg.Now,
+		arg.Tenant,
+		arg.Namespace,
+		arg.DedupeKey,
+	)
+	var i MemoryDuplicateRow
+	err := row.Scan(&i.ID, &i.Expired)
+	return i, err
 }
 
 const memoryEchoed = `-- name: MemoryEchoed :many
@@ -38,6 +50,7 @@ FROM memkernel.memory_objects AS m
 JOIN memkernel.memory_access AS a ON a.tenant = m.tenant AND a.reader = $1 AND a.memory_id = m.id
 WHERE m.tenant = $2 AND m.namespace = ANY((SELECT $3::text[])::text[])
     AND m.dedupe_key = ANY((SELECT $4::bytea[])::bytea[]) AND m.t_valid_to IS NULL AND m.status = 'active'
+    AND (m.expires_at IS NULL OR m.expires_at > $5::timestamptz)
 LIMIT 1000
 `
 
@@ -46,6 +59,7 @@ type MemoryEchoedParams struct {
 	Tenant     string
 	Namespaces []string
 	DedupeKeys [][]byte
+	Now        time.Time
 }
 
 type MemoryEchoedRow struct {
@@ -61,6 +75,7 @@ func (q *Queries) MemoryEchoed(ctx context.Context, arg MemoryEchoedParams) ([]M
 		arg.Tenant,
 		arg.Namespaces,
 		arg.DedupeKeys,
+		arg.Now,
 	)
 	if err != nil {
 		return nil, err
@@ -81,7 +96,7 @@ func (q *Queries) MemoryEchoed(ctx context.Context, arg MemoryEchoedParams) ([]M
 }
 
 const memoryGet = `-- name: MemoryGet :many
-SELECT m.id, m.namespace, m.kind, m.text, m.event_time, m.event_end, m.assertion_time, m.t_valid_from, m.t_valid_to,
+SELECT m.id, m.namespace, m.kind, m.text, m.event_time, m.event_end, m.assertion_time, m.t_valid_from, m.t_valid_to, m.expires_at,
     m.end_reason, m.end_note, m.supersedes, m.status, m.provenance, m.source, m.actor, m.agent_id, m.tokens,
     m.sensitivity, m.pii_subjects, m.secret_kinds, m.destinations, m.labels
 FROM memkernel.memory_objects AS m
@@ -106,6 +121,7 @@ type MemoryGetRow struct {
 	AssertionTime time.Time
 	TValidFrom    time.Time
 	TValidTo      *time.Time
+	ExpiresAt     *time.Time
 	EndReason     *string
 	EndNote       *string
 	Supersedes    *uuid.UUID
@@ -143,6 +159,7 @@ func (q *Queries) MemoryGet(ctx context.Context, arg MemoryGetParams) ([]MemoryG
 			&i.AssertionTime,
 			&i.TValidFrom,
 			&i.TValidTo,
+			&i.ExpiresAt,
 			&i.EndReason,
 			&i.EndNote,
 			&i.Supersedes,
@@ -169,7 +186,7 @@ func (q *Queries) MemoryGet(ctx context.Context, arg MemoryGetParams) ([]MemoryG
 }
 
 const memoryGetAsOf = `-- name: MemoryGetAsOf :many
-SELECT m.id, m.namespace, m.kind, m.text, m.event_time, m.event_end, m.assertion_time, m.t_valid_from, m.t_valid_to,
+SELECT m.id, m.namespace, m.kind, m.text, m.event_time, m.event_end, m.assertion_time, m.t_valid_from, m.t_valid_to, m.expires_at,
     m.end_reason, m.end_note, m.supersedes, m.status, m.provenance, m.source, m.actor, m.agent_id, m.tokens,
     m.sensitivity, m.pii_subjects, m.secret_kinds, m.destinations, m.labels
 FROM memkernel.memory_objects AS o
@@ -177,6 +194,7 @@ JOIN memkernel.memory_objects AS m ON m.tenant = o.tenant AND m.namespace = o.na
     AND (m.id = coalesce(o.chain, o.id) OR m.chain = coalesce(o.chain, o.id))
 WHERE o.tenant = $1 AND o.namespace = ANY($2::text[]) AND o.id = $3
     AND m.status = 'active' AND m.t_valid_from <= $4 AND (m.t_valid_to IS NULL OR m.t_valid_to > $4)
+    AND (m.expires_at IS NULL OR m.expires_at > $4)
 LIMIT 1
 `
 
@@ -197,6 +215,7 @@ type MemoryGetAsOfRow struct {
 	AssertionTime time.Time
 	TValidFrom    time.Time
 	TValidTo      *time.Time
+	ExpiresAt     *time.Time
 	EndReason     *string
 	EndNote       *string
 	Supersedes    *uuid.UUID
@@ -237,6 +256,7 @@ func (q *Queries) MemoryGetAsOf(ctx context.Context, arg MemoryGetAsOfParams) ([
 			&i.AssertionTime,
 			&i.TValidFrom,
 			&i.TValidTo,
+			&i.ExpiresAt,
 			&i.EndReason,
 			&i.EndNote,
 			&i.Supersedes,
@@ -283,7 +303,7 @@ func (q *Queries) MemoryHidden(ctx context.Context, arg MemoryHiddenParams) (boo
 }
 
 const memoryHistory = `-- name: MemoryHistory :many
-SELECT m.id, m.namespace, m.kind, m.text, m.event_time, m.event_end, m.assertion_time, m.t_valid_from, m.t_valid_to,
+SELECT m.id, m.namespace, m.kind, m.text, m.event_time, m.event_end, m.assertion_time, m.t_valid_from, m.t_valid_to, m.expires_at,
     m.end_reason, m.end_note, m.supersedes, m.status, m.provenance, m.source, m.actor, m.agent_id, m.tokens,
     m.sensitivity, m.pii_subjects, m.secret_kinds, m.destinations, m.labels
 FROM memkernel.memory_objects AS o
@@ -315,6 +335,7 @@ type MemoryHistoryRow struct {
 	AssertionTime time.Time
 	TValidFrom    time.Time
 	TValidTo      *time.Time
+	ExpiresAt     *time.Time
 	EndReason     *string
 	EndNote       *string
 	Supersedes    *uuid.UUID
@@ -358,6 +379,7 @@ func (q *Queries) MemoryHistory(ctx context.Context, arg MemoryHistoryParams) ([
 			&i.AssertionTime,
 			&i.TValidFrom,
 			&i.TValidTo,
+			&i.ExpiresAt,
 			&i.EndReason,
 			&i.EndNote,
 			&i.Supersedes,
@@ -387,6 +409,7 @@ const memoryHold = `-- name: MemoryHold :one
 WITH held AS (
     SELECT m.id FROM memkernel.memory_objects AS m
     WHERE m.tenant = $1 AND m.id = $2 AND m.namespace = $3 AND m.t_valid_to IS NULL AND m.status = 'active'
+        AND (m.expires_at IS NULL OR m.expires_at > $4::timestamptz)
     FOR SHARE
 )
 SELECT memkernel.expect(count(*), 1) FROM held
@@ -396,12 +419,18 @@ type MemoryHoldParams struct {
 	Tenant    string
 	ID        uuid.UUID
 	Namespace string
+	Now       time.Time
 }
 
 // MemoryHold locks the current copy against being closed until the transaction ends, so
 // that a duplicate is counted only while what it duplicates is believed.
 func (q *Queries) MemoryHold(ctx context.Context, arg MemoryHoldParams) (bool, error) {
-	row := q.db.QueryRow(ctx, memoryHold, arg.Tenant, arg.ID, arg.Namespace)
+	row := q.db.QueryRow(ctx, memoryHold,
+		arg.Tenant,
+		arg.ID,
+		arg.Namespace,
+		arg.Now,
+	)
 	var expect bool
 	err := row.Scan(&expect)
 	return expect, err
@@ -410,12 +439,12 @@ func (q *Queries) MemoryHold(ctx context.Context, arg MemoryHoldParams) (bool, e
 const memoryInsert = `-- name: MemoryInsert :exec
 INSERT INTO memkernel.memory_objects (tenant, id, namespace, kind, text, dedupe_key, event_time, event_end,
     assertion_time, t_valid_from, provenance, source, actor, key_id, agent_id, tokens, capture_id,
-    terms, terms_length, terms_version, sensitivity, pii_subjects, secret_kinds, destinations, labels, content_key, certainty)
+    terms, terms_length, terms_version, sensitivity, pii_subjects, secret_kinds, destinations, labels, content_key, certainty, expires_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7::timestamptz,
     $8::timestamptz, $9, $10, $11, $12, $13,
     $14::uuid, $15, $16, $17, $18, $19, $20,
     $21::text, $22::text[], $23::text[], $24::text[], $25::text[],
-    $26::text, $27::real)
+    $26::text, $27::real, $28::timestamptz)
 `
 
 type MemoryInsertParams struct {
@@ -446,6 +475,7 @@ type MemoryInsertParams struct {
 	Labels        []string
 	ContentKey    *string
 	Certainty     *float32
+	ExpiresAt     *time.Time
 }
 
 func (q *Queries) MemoryInsert(ctx context.Context, arg MemoryInsertParams) error {
@@ -477,18 +507,21 @@ func (q *Queries) MemoryInsert(ctx context.Context, arg MemoryInsertParams) erro
 		arg.Labels,
 		arg.ContentKey,
 		arg.Certainty,
+		arg.ExpiresAt,
 	)
 	return err
 }
 
 const memoryRefreshed = `-- name: MemoryRefreshed :one
-SELECT m.id, m.dedupe_key, m.kind, m.event_time, m.event_end, m.source
+SELECT m.id, m.dedupe_key, m.kind, m.event_time, m.event_end, m.source, m.expires_at,
+    coalesce(m.expires_at <= $1::timestamptz, false)::boolean AS expired
 FROM memkernel.memory_objects AS m
-WHERE m.tenant = $1 AND m.namespace = $2 AND m.content_key = $3::text
+WHERE m.tenant = $2 AND m.namespace = $3 AND m.content_key = $4::text
     AND m.t_valid_to IS NULL AND m.status = 'active'
 `
 
 type MemoryRefreshedParams struct {
+	Now        time.Time
 	Tenant     string
 	Namespace  string
 	ContentKey string
@@ -501,11 +534,19 @@ type MemoryRefreshedRow struct {
 	EventTime *time.Time
 	EventEnd  *time.Time
 	Source    string
+	ExpiresAt *time.Time
+	Expired   bool
 }
 
-// MemoryRefreshed finds the current memory of the writer's own namespace that is about the same thing.
+// MemoryRefreshed finds the current memory of the writer's own namespace that is about the same
+// thing, and says whether it has expired.
 func (q *Queries) MemoryRefreshed(ctx context.Context, arg MemoryRefreshedParams) (MemoryRefreshedRow, error) {
-	row := q.db.QueryRow(ctx, memoryRefreshed, arg.Tenant, arg.Namespace, arg.ContentKey)
+	row := q.db.QueryRow(ctx, memoryRefreshed,
+		arg.Now,
+		arg.Tenant,
+		arg.Namespace,
+		arg.ContentKey,
+	)
 	var i MemoryRefreshedRow
 	err := row.Scan(
 		&i.ID,
@@ -514,6 +555,8 @@ func (q *Queries) MemoryRefreshed(ctx context.Context, arg MemoryRefreshedParams
 		&i.EventTime,
 		&i.EventEnd,
 		&i.Source,
+		&i.ExpiresAt,
+		&i.Expired,
 	)
 	return i, err
 }
@@ -523,6 +566,7 @@ WITH closed AS (
     UPDATE memkernel.memory_objects AS v
     SET t_valid_to = greatest($1::timestamptz, v.t_valid_from), end_reason = 'retracted', end_note = $2::text
     WHERE v.tenant = $3 AND v.id = $4 AND v.namespace = $5 AND v.t_valid_to IS NULL
+        AND (v.expires_at IS NULL OR v.expires_at > $1::timestamptz)
     RETURNING v.id
 )
 SELECT memkernel.expect(count(*), 1) FROM closed
@@ -550,7 +594,7 @@ func (q *Queries) MemoryRetract(ctx context.Context, arg MemoryRetractParams) (b
 }
 
 const memoryServe = `-- name: MemoryServe :many
-SELECT m.id, m.namespace, m.kind, m.text, m.event_time, m.event_end, m.assertion_time, m.t_valid_from, m.t_valid_to,
+SELECT m.id, m.namespace, m.kind, m.text, m.event_time, m.event_end, m.assertion_time, m.t_valid_from, m.t_valid_to, m.expires_at,
     m.end_reason, m.end_note, m.supersedes, m.status, m.provenance, m.source, m.actor, m.agent_id, m.tokens,
     m.sensitivity, m.pii_subjects, m.secret_kinds, m.destinations, m.labels
 FROM memkernel.memory_objects AS m
@@ -558,9 +602,10 @@ WHERE m.tenant = $1 AND m.id = ANY(($2::text[])::uuid[]) AND m.namespace = ANY($
     AND CASE
         WHEN $4::timestamptz IS NOT NULL
             THEN m.t_valid_from <= $4 AND (m.t_valid_to IS NULL OR m.t_valid_to > $4)
-        ELSE $5::boolean OR m.t_valid_to IS NULL
+                AND (m.expires_at IS NULL OR m.expires_at > $4)
+        ELSE $5::boolean OR (m.t_valid_to IS NULL AND (m.expires_at IS NULL OR m.expires_at > $6::timestamptz))
     END
-LIMIT $6
+LIMIT $7
 `
 
 type MemoryServeParams struct {
@@ -569,6 +614,7 @@ type MemoryServeParams struct {
 	Namespaces []string
 	AsOf       *time.Time
 	Ended      bool
+	Now        time.Time
 	MaxRows    int32
 }
 
@@ -582,6 +628,7 @@ type MemoryServeRow struct {
 	AssertionTime time.Time
 	TValidFrom    time.Time
 	TValidTo      *time.Time
+	ExpiresAt     *time.Time
 	EndReason     *string
 	EndNote       *string
 	Supersedes    *uuid.UUID
@@ -607,6 +654,7 @@ func (q *Queries) MemoryServe(ctx context.Context, arg MemoryServeParams) ([]Mem
 		arg.Namespaces,
 		arg.AsOf,
 		arg.Ended,
+		arg.Now,
 		arg.MaxRows,
 	)
 	if err != nil {
@@ -626,6 +674,7 @@ func (q *Queries) MemoryServe(ctx context.Context, arg MemoryServeParams) ([]Mem
 			&i.AssertionTime,
 			&i.TValidFrom,
 			&i.TValidTo,
+			&i.ExpiresAt,
 			&i.EndReason,
 			&i.EndNote,
 			&i.Supersedes,
@@ -652,18 +701,21 @@ func (q *Queries) MemoryServe(ctx context.Context, arg MemoryServeParams) ([]Mem
 }
 
 const memoryStats = `-- name: MemoryStats :many
-SELECT m.kind, count(*) FILTER (WHERE m.t_valid_to IS NULL AND m.status = 'active') AS live,
+SELECT m.kind,
+    count(*) FILTER (WHERE m.t_valid_to IS NULL AND m.status = 'active' AND (m.expires_at IS NULL OR m.expires_at > $1::timestamptz)) AS live,
     count(*) FILTER (WHERE m.end_reason = 'superseded') AS superseded,
     count(*) FILTER (WHERE m.end_reason = 'retracted') AS retracted,
-    count(*) FILTER (WHERE m.end_reason = 'expired') AS expired,
-    coalesce(sum(m.tokens) FILTER (WHERE m.t_valid_to IS NULL AND m.status = 'active'), 0)::bigint AS live_tokens
+    count(*) FILTER (WHERE m.end_reason = 'expired' OR (m.t_valid_to IS NULL AND m.expires_at <= $1::timestamptz)) AS expired,
+    coalesce(sum(m.tokens) FILTER (WHERE m.t_valid_to IS NULL AND m.status = 'active'
+        AND (m.expires_at IS NULL OR m.expires_at > $1::timestamptz)), 0)::bigint AS live_tokens
 FROM memkernel.memory_objects AS m
-WHERE m.tenant = $1 AND m.namespace = ANY($2::text[])
+WHERE m.tenant = $2 AND m.namespace = ANY($3::text[])
 GROUP BY m.kind
 LIMIT 100
 `
 
 type MemoryStatsParams struct {
+	Now        time.Time
 	Tenant     string
 	Namespaces []string
 }
@@ -677,8 +729,9 @@ type MemoryStatsRow struct {
 	LiveTokens int64
 }
 
+// MemoryStats counts what has expired as that, whether its end is on record or not.
 func (q *Queries) MemoryStats(ctx context.Context, arg MemoryStatsParams) ([]MemoryStatsRow, error) {
-	rows, err := q.db.Query(ctx, memoryStats, arg.Tenant, arg.Namespaces)
+	rows, err := q.db.Query(ctx, memoryStats, arg.Now, arg.Tenant, arg.Namespaces)
 	if err != nil {
 		return nil, err
 	}
@@ -709,17 +762,19 @@ WITH closed AS (
     UPDATE memkernel.memory_objects AS v
     SET t_valid_to = greatest($1::timestamptz, v.t_valid_from + interval '1 microsecond'), end_reason = 'superseded'
     WHERE v.tenant = $2 AND v.id = $3 AND v.namespace = $4 AND v.t_valid_to IS NULL AND v.status = 'active'
+        AND (v.expires_at IS NULL OR v.expires_at > $1::timestamptz)
     RETURNING v.id, coalesce(v.chain, v.id) AS chain, v.chain_pos, v.t_valid_to, v.content_key
 ), made AS (
     INSERT INTO memkernel.memory_objects (tenant, id, namespace, kind, text, dedupe_key, event_time, event_end,
         assertion_time, t_valid_from, provenance, source, actor, key_id, agent_id, tokens, capture_id,
         terms, terms_length, terms_version, sensitivity, pii_subjects, secret_kinds, destinations, labels,
-        supersedes, chain, chain_pos, content_key, certainty)
+        supersedes, chain, chain_pos, content_key, certainty, expires_at)
     SELECT $2, $5, $4, $6, $7, $8, $9::timestamptz,
         $10::timestamptz, $11, c.t_valid_to, $12, $13, $14,
         $15::uuid, $16, $17, $18, $19, $20, $21,
         $22::text, $23::text[], $24::text[], $25::text[], $26::text[], c.id, c.chain,
-        c.chain_pos + 1, coalesce($27::text, c.content_key), $28::real
+        c.chain_pos + 1, coalesce($27::text, c.content_key), $28::real,
+        $29::timestamptz
     FROM closed AS c
     RETURNING id
 )
@@ -755,6 +810,7 @@ type MemorySupersedeParams struct {
 	Labels        []string
 	ContentKey    *string
 	Certainty     *float32
+	ExpiresAt     *time.Time
 }
 
 // MemorySupersede closes the victim and inserts its successor in one statement. The guard
@@ -792,6 +848,7 @@ func (q *Queries) MemorySupersede(ctx context.Context, arg MemorySupersedeParams
 		arg.Labels,
 		arg.ContentKey,
 		arg.Certainty,
+		arg.ExpiresAt,
 	)
 	var expect bool
 	err := row.Scan(&expect)
@@ -799,18 +856,20 @@ func (q *Queries) MemorySupersede(ctx context.Context, arg MemorySupersedeParams
 }
 
 const memoryTarget = `-- name: MemoryTarget :one
-SELECT m.namespace, m.end_reason, h.id AS head_id, h.dedupe_key AS head_dedupe_key, h.kind AS head_kind,
-    h.event_time AS head_event_time, h.event_end AS head_event_end, h.source AS head_source
+SELECT m.namespace, coalesce(m.end_reason, CASE WHEN m.expires_at <= $1::timestamptz THEN 'expired' ELSE '' END)::text AS end_reason,
+    h.id AS head_id, h.dedupe_key AS head_dedupe_key, h.kind AS head_kind,
+    h.event_time AS head_event_time, h.event_end AS head_event_end, h.source AS head_source, h.expires_at AS head_expires_at
 FROM memkernel.memory_objects AS m
 LEFT JOIN memkernel.memory_objects AS h ON h.tenant = m.tenant AND h.namespace = m.namespace
-    AND h.t_valid_to IS NULL AND h.status = 'active'
+    AND h.t_valid_to IS NULL AND h.status = 'active' AND (h.expires_at IS NULL OR h.expires_at > $1::timestamptz)
     AND h.id = CASE WHEN m.t_valid_to IS NULL THEN m.id ELSE (
         SELECT x.id FROM memkernel.memory_objects AS x
         WHERE x.tenant = m.tenant AND x.namespace = m.namespace AND x.chain = coalesce(m.chain, m.id) AND x.t_valid_to IS NULL) END
-WHERE m.tenant = $1 AND m.id = $2 AND m.namespace = ANY($3::text[])
+WHERE m.tenant = $2 AND m.id = $3 AND m.namespace = ANY($4::text[])
 `
 
 type MemoryTargetParams struct {
+	Now        time.Time
 	Tenant     string
 	ID         uuid.UUID
 	Namespaces []string
@@ -818,19 +877,25 @@ type MemoryTargetParams struct {
 
 type MemoryTargetRow struct {
 	Namespace     string
-	EndReason     *string
+	EndReason     string
 	HeadID        *uuid.UUID
 	HeadDedupeKey []byte
 	HeadKind      *string
 	HeadEventTime *time.Time
 	HeadEventEnd  *time.Time
 	HeadSource    *string
+	HeadExpiresAt *time.Time
 }
 
 // MemoryTarget describes a visible memory and the current head of its chain, for a write
 // that wants to change it.
 func (q *Queries) MemoryTarget(ctx context.Context, arg MemoryTargetParams) (MemoryTargetRow, error) {
-	row := q.db.QueryRow(ctx, memoryTarget, arg.Tenant, arg.ID, arg.Namespaces)
+	row := q.db.QueryRow(ctx, memoryTarget,
+		arg.Now,
+		arg.Tenant,
+		arg.ID,
+		arg.Namespaces,
+	)
 	var i MemoryTargetRow
 	err := row.Scan(
 		&i.Namespace,
@@ -841,6 +906,7 @@ func (q *Queries) MemoryTarget(ctx context.Context, arg MemoryTargetParams) (Mem
 		&i.HeadEventTime,
 		&i.HeadEventEnd,
 		&i.HeadSource,
+		&i.HeadExpiresAt,
 	)
 	return i, err
 }

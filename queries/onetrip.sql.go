@@ -119,7 +119,7 @@ func (q *Queries) GateStill(ctx context.Context, arg GateStillParams) (bool, err
 const memoryReadRecorded = `-- name: MemoryReadRecorded :many
 
 WITH found AS (
-    SELECT m.id, m.namespace, m.kind, m.text, m.event_time, m.event_end, m.assertion_time, m.t_valid_from, m.t_valid_to,
+    SELECT m.id, m.namespace, m.kind, m.text, m.event_time, m.event_end, m.assertion_time, m.t_valid_from, m.t_valid_to, m.expires_at,
         m.end_reason, m.end_note, m.supersedes, m.status, m.provenance, m.source, m.actor, m.agent_id, m.tokens,
     m.sensitivity, m.pii_subjects, m.secret_kinds, m.destinations, m.labels
     FROM memkernel.tenants AS t
@@ -149,7 +149,7 @@ WITH found AS (
     ON CONFLICT (tenant, reader, memory_id) DO UPDATE
     SET hits = a.hits + 1, last_at = greatest(a.last_at, excluded.last_at)
 )
-SELECT f.id, f.namespace, f.kind, f.text, f.event_time, f.event_end, f.assertion_time, f.t_valid_from, f.t_valid_to,
+SELECT f.id, f.namespace, f.kind, f.text, f.event_time, f.event_end, f.assertion_time, f.t_valid_from, f.t_valid_to, f.expires_at,
     f.end_reason, f.end_note, f.supersedes, f.status, f.provenance, f.source, f.actor, f.agent_id, f.tokens,
     f.sensitivity, f.pii_subjects, f.secret_kinds, f.destinations, f.labels
 FROM found AS f
@@ -181,6 +181,7 @@ type MemoryReadRecordedRow struct {
 	AssertionTime time.Time
 	TValidFrom    time.Time
 	TValidTo      *time.Time
+	ExpiresAt     *time.Time
 	EndReason     *string
 	EndNote       *string
 	Supersedes    *uuid.UUID
@@ -236,6 +237,7 @@ func (q *Queries) MemoryReadRecorded(ctx context.Context, arg MemoryReadRecorded
 			&i.AssertionTime,
 			&i.TValidFrom,
 			&i.TValidTo,
+			&i.ExpiresAt,
 			&i.EndReason,
 			&i.EndNote,
 			&i.Supersedes,
@@ -266,7 +268,7 @@ WITH asked AS (
     SELECT unnest((SELECT $1::text[])::text[])::uuid AS call_id, unnest((SELECT $2::text[])::text[])::uuid AS id,
         unnest((SELECT $3::timestamptz[])::timestamptz[]) AS ts
 ), found AS (
-    SELECT a.call_id, a.ts, m.id, m.namespace, m.kind, m.text, m.event_time, m.event_end, m.assertion_time, m.t_valid_from, m.t_valid_to,
+    SELECT a.call_id, a.ts, m.id, m.namespace, m.kind, m.text, m.event_time, m.event_end, m.assertion_time, m.t_valid_from, m.t_valid_to, m.expires_at,
         m.end_reason, m.end_note, m.supersedes, m.status, m.provenance, m.source, m.actor, m.agent_id, m.tokens,
         m.sensitivity, m.pii_subjects, m.secret_kinds, m.destinations, m.labels
     FROM memkernel.tenants AS t
@@ -291,7 +293,7 @@ WITH asked AS (
     SELECT $5, f.call_id, f.ts, $8, $9, $4::uuid, $10, $11, f.id, 'ok', 'tokens=' || f.tokens
     FROM found AS f
 )
-SELECT f.call_id, f.id, f.namespace, f.kind, f.text, f.event_time, f.event_end, f.assertion_time, f.t_valid_from, f.t_valid_to,
+SELECT f.call_id, f.id, f.namespace, f.kind, f.text, f.event_time, f.event_end, f.assertion_time, f.t_valid_from, f.t_valid_to, f.expires_at,
     f.end_reason, f.end_note, f.supersedes, f.status, f.provenance, f.source, f.actor, f.agent_id, f.tokens,
     f.sensitivity, f.pii_subjects, f.secret_kinds, f.destinations, f.labels
 FROM found AS f
@@ -323,6 +325,7 @@ type MemoryReadRecordedManyRow struct {
 	AssertionTime time.Time
 	TValidFrom    time.Time
 	TValidTo      *time.Time
+	ExpiresAt     *time.Time
 	EndReason     *string
 	EndNote       *string
 	Supersedes    *uuid.UUID
@@ -373,6 +376,7 @@ func (q *Queries) MemoryReadRecordedMany(ctx context.Context, arg MemoryReadReco
 			&i.AssertionTime,
 			&i.TValidFrom,
 			&i.TValidTo,
+			&i.ExpiresAt,
 			&i.EndReason,
 			&i.EndNote,
 			&i.Supersedes,
@@ -400,7 +404,7 @@ func (q *Queries) MemoryReadRecordedMany(ctx context.Context, arg MemoryReadReco
 
 const memoryServeRecorded = `-- name: MemoryServeRecorded :many
 WITH served AS (
-    SELECT m.id, m.namespace, m.kind, m.text, m.event_time, m.event_end, m.assertion_time, m.t_valid_from, m.t_valid_to,
+    SELECT m.id, m.namespace, m.kind, m.text, m.event_time, m.event_end, m.assertion_time, m.t_valid_from, m.t_valid_to, m.expires_at,
         m.end_reason, m.end_note, m.supersedes, m.status, m.provenance, m.source, m.actor, m.agent_id, m.tokens,
     m.sensitivity, m.pii_subjects, m.secret_kinds, m.destinations, m.labels
     FROM memkernel.memory_objects AS m
@@ -423,7 +427,8 @@ WITH served AS (
         AND CASE
             WHEN $7::timestamptz IS NOT NULL
                 THEN m.t_valid_from <= $7 AND (m.t_valid_to IS NULL OR m.t_valid_to > $7)
-            ELSE $8::boolean OR m.t_valid_to IS NULL
+                    AND (m.expires_at IS NULL OR m.expires_at > $7)
+            ELSE $8::boolean OR (m.t_valid_to IS NULL AND (m.expires_at IS NULL OR m.expires_at > $4::timestamptz))
         END
 ), recorded AS (
     INSERT INTO memkernel.audit_log (tenant, call_id, ts, namespace, actor, key_id, agent_id, op, purpose, result, detail)
@@ -436,7 +441,7 @@ WITH served AS (
     ON CONFLICT (tenant, reader, memory_id) DO UPDATE
     SET hits = a.hits + 1, last_at = greatest(a.last_at, excluded.last_at)
 )
-SELECT s.id, s.namespace, s.kind, s.text, s.event_time, s.event_end, s.assertion_time, s.t_valid_from, s.t_valid_to,
+SELECT s.id, s.namespace, s.kind, s.text, s.event_time, s.event_end, s.assertion_time, s.t_valid_from, s.t_valid_to, s.expires_at,
     s.end_reason, s.end_note, s.supersedes, s.status, s.provenance, s.source, s.actor, s.agent_id, s.tokens,
     s.sensitivity, s.pii_subjects, s.secret_kinds, s.destinations, s.labels
 FROM served AS s
@@ -472,6 +477,7 @@ type MemoryServeRecordedRow struct {
 	AssertionTime time.Time
 	TValidFrom    time.Time
 	TValidTo      *time.Time
+	ExpiresAt     *time.Time
 	EndReason     *string
 	EndNote       *string
 	Supersedes    *uuid.UUID
@@ -527,6 +533,7 @@ func (q *Queries) MemoryServeRecorded(ctx context.Context, arg MemoryServeRecord
 			&i.AssertionTime,
 			&i.TValidFrom,
 			&i.TValidTo,
+			&i.ExpiresAt,
 			&i.EndReason,
 			&i.EndNote,
 			&i.Supersedes,

@@ -96,12 +96,13 @@ WHERE m.tenant = $1 AND m.namespace = ANY($2::text[]) AND m.status = 'active'
     AND CASE
         WHEN $3::timestamptz IS NOT NULL
             THEN m.t_valid_from <= $3 AND (m.t_valid_to IS NULL OR m.t_valid_to > $3)
-        ELSE $4::boolean OR m.t_valid_to IS NULL
+                AND (m.expires_at IS NULL OR m.expires_at > $3)
+        ELSE $4::boolean OR (m.t_valid_to IS NULL AND (m.expires_at IS NULL OR m.expires_at > $5::timestamptz))
     END
-    AND (cardinality($5::text[]) = 0 OR m.kind = ANY($5::text[]))
-    AND ($6::timestamptz IS NULL
-        OR coalesce(m.event_end, m.event_time, m.assertion_time) >= $6)
-    AND ($7::timestamptz IS NULL OR coalesce(m.event_time, m.assertion_time) <= $7)
+    AND (cardinality($6::text[]) = 0 OR m.kind = ANY($6::text[]))
+    AND ($7::timestamptz IS NULL
+        OR coalesce(m.event_end, m.event_time, m.assertion_time) >= $7)
+    AND ($8::timestamptz IS NULL OR coalesce(m.event_time, m.assertion_time) <= $8)
 `
 
 type FilteredStatsParams struct {
@@ -109,6 +110,7 @@ type FilteredStatsParams struct {
 	Namespaces []string
 	AsOf       *time.Time
 	Ended      bool
+	Now        time.Time
 	Kinds      []string
 	EventFrom  *time.Time
 	EventTo    *time.Time
@@ -126,6 +128,7 @@ func (q *Queries) FilteredStats(ctx context.Context, arg FilteredStatsParams) (F
 		arg.Namespaces,
 		arg.AsOf,
 		arg.Ended,
+		arg.Now,
 		arg.Kinds,
 		arg.EventFrom,
 		arg.EventTo,
@@ -143,13 +146,17 @@ WHERE t.tenant = (SELECT x.id FROM memkernel.tenants AS x WHERE x.tenant = $1)
     AND t.ns = ANY((SELECT array_agg(n.id) FROM memkernel.namespaces AS n
         WHERE n.tenant = $1 AND n.path = ANY((SELECT $2::text[])::text[]))::integer[])
     AND t.term = ANY($3::bigint[]) AND t.live
-LIMIT $4
+    AND t.id NOT IN (SELECT unnest(ARRAY(SELECT d.id FROM memkernel.memory_objects AS d
+        WHERE d.tenant = $1 AND d.namespace = ANY((SELECT $2::text[])::text[])
+            AND d.expires_at <= (SELECT $4::timestamptz) AND d.t_valid_to IS NULL)))
+LIMIT $5
 `
 
 type PostingListParams struct {
 	Tenant     string
 	Namespaces []string
 	Terms      []int64
+	Now        time.Time
 	MaxRows    int32
 }
 
@@ -164,11 +171,17 @@ type PostingListRow struct {
 // The arms come in two shapes: over the narrow tables alone for the ordinary search, and
 // joined with the rows for one with conditions on time, kind or ended rows. Both take the
 // namespaces that the caller sees.
+//
+// The narrow tables know of an end that is on record. What has expired since is looked for once
+// in a statement and left out; it is put in an array and taken out again because the planner,
+// which knows nothing of its length, then always makes a hash of it. With nothing in it that
+// costs nothing.
 func (q *Queries) PostingList(ctx context.Context, arg PostingListParams) ([]PostingListRow, error) {
 	rows, err := q.db.Query(ctx, postingList,
 		arg.Tenant,
 		arg.Namespaces,
 		arg.Terms,
+		arg.Now,
 		arg.MaxRows,
 	)
 	if err != nil {
@@ -207,13 +220,14 @@ WHERE t.tenant = (SELECT x.id FROM memkernel.tenants AS x WHERE x.tenant = $1)
     AND CASE
         WHEN $4::timestamptz IS NOT NULL
             THEN m.t_valid_from <= $4 AND (m.t_valid_to IS NULL OR m.t_valid_to > $4)
-        ELSE $5::boolean OR m.t_valid_to IS NULL
+                AND (m.expires_at IS NULL OR m.expires_at > $4)
+        ELSE $5::boolean OR (m.t_valid_to IS NULL AND (m.expires_at IS NULL OR m.expires_at > $6::timestamptz))
     END
-    AND (cardinality($6::text[]) = 0 OR m.kind = ANY($6::text[]))
-    AND ($7::timestamptz IS NULL
-        OR coalesce(m.event_end, m.event_time, m.assertion_time) >= $7)
-    AND ($8::timestamptz IS NULL OR coalesce(m.event_time, m.assertion_time) <= $8)
-LIMIT $9
+    AND (cardinality($7::text[]) = 0 OR m.kind = ANY($7::text[]))
+    AND ($8::timestamptz IS NULL
+        OR coalesce(m.event_end, m.event_time, m.assertion_time) >= $8)
+    AND ($9::timestamptz IS NULL OR coalesce(m.event_time, m.assertion_time) <= $9)
+LIMIT $10
 `
 
 type PostingListFilteredParams struct {
@@ -222,6 +236,7 @@ type PostingListFilteredParams struct {
 	Terms      []int64
 	AsOf       *time.Time
 	Ended      bool
+	Now        time.Time
 	Kinds      []string
 	EventFrom  *time.Time
 	EventTo    *time.Time
@@ -243,6 +258,7 @@ func (q *Queries) PostingListFiltered(ctx context.Context, arg PostingListFilter
 		arg.Terms,
 		arg.AsOf,
 		arg.Ended,
+		arg.Now,
 		arg.Kinds,
 		arg.EventFrom,
 		arg.EventTo,
@@ -282,18 +298,19 @@ CROSS JOIN LATERAL (
         AND CASE
             WHEN $3::timestamptz IS NOT NULL
                 THEN m.t_valid_from <= $3 AND (m.t_valid_to IS NULL OR m.t_valid_to > $3)
-            ELSE $4::boolean OR m.t_valid_to IS NULL
+                    AND (m.expires_at IS NULL OR m.expires_at > $3)
+            ELSE $4::boolean OR (m.t_valid_to IS NULL AND (m.expires_at IS NULL OR m.expires_at > $5::timestamptz))
         END
-        AND (cardinality($5::text[]) = 0 OR m.kind = ANY($5::text[]))
-        AND ($6::timestamptz IS NULL
-            OR coalesce(m.event_end, m.event_time, m.assertion_time) >= $6)
-        AND ($7::timestamptz IS NULL OR coalesce(m.event_time, m.assertion_time) <= $7)
+        AND (cardinality($6::text[]) = 0 OR m.kind = ANY($6::text[]))
+        AND ($7::timestamptz IS NULL
+            OR coalesce(m.event_end, m.event_time, m.assertion_time) >= $7)
+        AND ($8::timestamptz IS NULL OR coalesce(m.event_time, m.assertion_time) <= $8)
     ORDER BY m.id DESC
-    LIMIT $8
+    LIMIT $9
 ) AS near
 WHERE n.tenant = $1 AND n.path = ANY((SELECT $2::text[])::text[])
 ORDER BY near.id DESC
-LIMIT $8
+LIMIT $9
 `
 
 type RecentListParams struct {
@@ -301,6 +318,7 @@ type RecentListParams struct {
 	Namespaces []string
 	AsOf       *time.Time
 	Ended      bool
+	Now        time.Time
 	Kinds      []string
 	EventFrom  *time.Time
 	EventTo    *time.Time
@@ -320,6 +338,7 @@ func (q *Queries) RecentList(ctx context.Context, arg RecentListParams) ([]Recen
 		arg.Namespaces,
 		arg.AsOf,
 		arg.Ended,
+		arg.Now,
 		arg.Kinds,
 		arg.EventFrom,
 		arg.EventTo,
@@ -445,20 +464,24 @@ CROSS JOIN LATERAL (
     SELECT v.id, v.tokens, (v.embedding <#> (SELECT (($1::real[])::vector))) AS distance
     FROM memkernel.memory_vectors AS v
     WHERE v.tenant = n.tenant_id AND v.ns >= n.id AND v.ns <= n.id AND v.model = $2 AND v.live AND v.dim <= 500
+        AND v.id NOT IN (SELECT unnest(ARRAY(SELECT d.id FROM memkernel.memory_objects AS d
+            WHERE d.tenant = $3 AND d.namespace = ANY((SELECT $4::text[])::text[])
+                AND d.expires_at <= (SELECT $5::timestamptz) AND d.t_valid_to IS NULL)))
     ORDER BY distance, v.id
-    LIMIT $3
+    LIMIT $6
 ) AS near
-WHERE n.tenant = $4 AND n.path = ANY((SELECT $5::text[])::text[])
+WHERE n.tenant = $3 AND n.path = ANY((SELECT $4::text[])::text[])
 ORDER BY near.distance, near.id
-LIMIT $3
+LIMIT $6
 `
 
 type VectorNearestParams struct {
 	Embedding  []float32
 	Model      int32
-	MaxRows    int32
 	Tenant     string
 	Namespaces []string
+	Now        time.Time
+	MaxRows    int32
 }
 
 type VectorNearestRow struct {
@@ -476,9 +499,10 @@ func (q *Queries) VectorNearest(ctx context.Context, arg VectorNearestParams) ([
 	rows, err := q.db.Query(ctx, vectorNearest,
 		arg.Embedding,
 		arg.Model,
-		arg.MaxRows,
 		arg.Tenant,
 		arg.Namespaces,
+		arg.Now,
+		arg.MaxRows,
 	)
 	if err != nil {
 		return nil, err
@@ -509,14 +533,15 @@ WHERE v.tenant = (SELECT x.id FROM memkernel.tenants AS x WHERE x.tenant = $2) A
     AND CASE
         WHEN $5::timestamptz IS NOT NULL
             THEN m.t_valid_from <= $5 AND (m.t_valid_to IS NULL OR m.t_valid_to > $5)
-        ELSE $6::boolean OR m.t_valid_to IS NULL
+                AND (m.expires_at IS NULL OR m.expires_at > $5)
+        ELSE $6::boolean OR (m.t_valid_to IS NULL AND (m.expires_at IS NULL OR m.expires_at > $7::timestamptz))
     END
-    AND (cardinality($7::text[]) = 0 OR m.kind = ANY($7::text[]))
-    AND ($8::timestamptz IS NULL
-        OR coalesce(m.event_end, m.event_time, m.assertion_time) >= $8)
-    AND ($9::timestamptz IS NULL OR coalesce(m.event_time, m.assertion_time) <= $9)
+    AND (cardinality($8::text[]) = 0 OR m.kind = ANY($8::text[]))
+    AND ($9::timestamptz IS NULL
+        OR coalesce(m.event_end, m.event_time, m.assertion_time) >= $9)
+    AND ($10::timestamptz IS NULL OR coalesce(m.event_time, m.assertion_time) <= $10)
 ORDER BY distance, v.id
-LIMIT $10
+LIMIT $11
 `
 
 type VectorNearestFilteredParams struct {
@@ -526,6 +551,7 @@ type VectorNearestFilteredParams struct {
 	Namespaces []string
 	AsOf       *time.Time
 	Ended      bool
+	Now        time.Time
 	Kinds      []string
 	EventFrom  *time.Time
 	EventTo    *time.Time
@@ -546,6 +572,7 @@ func (q *Queries) VectorNearestFiltered(ctx context.Context, arg VectorNearestFi
 		arg.Namespaces,
 		arg.AsOf,
 		arg.Ended,
+		arg.Now,
 		arg.Kinds,
 		arg.EventFrom,
 		arg.EventTo,
@@ -576,20 +603,24 @@ CROSS JOIN LATERAL (
     SELECT v.id, v.tokens, (v.embedding <#> (SELECT (($1::real[])::vector))) AS distance
     FROM memkernel.memory_vectors AS v
     WHERE v.tenant = n.tenant_id AND v.ns >= n.id AND v.ns <= n.id AND v.model = $2 AND v.live AND v.dim > 500
+        AND v.id NOT IN (SELECT unnest(ARRAY(SELECT d.id FROM memkernel.memory_objects AS d
+            WHERE d.tenant = $3 AND d.namespace = ANY((SELECT $4::text[])::text[])
+                AND d.expires_at <= (SELECT $5::timestamptz) AND d.t_valid_to IS NULL)))
     ORDER BY distance, v.id
-    LIMIT $3
+    LIMIT $6
 ) AS near
-WHERE n.tenant = $4 AND n.path = ANY((SELECT $5::text[])::text[])
+WHERE n.tenant = $3 AND n.path = ANY((SELECT $4::text[])::text[])
 ORDER BY near.distance, near.id
-LIMIT $3
+LIMIT $6
 `
 
 type VectorNearestWideParams struct {
 	Embedding  []float32
 	Model      int32
-	MaxRows    int32
 	Tenant     string
 	Namespaces []string
+	Now        time.Time
+	MaxRows    int32
 }
 
 type VectorNearestWideRow struct {
@@ -603,9 +634,10 @@ func (q *Queries) VectorNearestWide(ctx context.Context, arg VectorNearestWidePa
 	rows, err := q.db.Query(ctx, vectorNearestWide,
 		arg.Embedding,
 		arg.Model,
-		arg.MaxRows,
 		arg.Tenant,
 		arg.Namespaces,
+		arg.Now,
+		arg.MaxRows,
 	)
 	if err != nil {
 		return nil, err

@@ -101,8 +101,15 @@ func (q *Queries) NamespaceID(ctx context.Context, arg NamespaceIDParams) (Names
 }
 
 const namespaceStats = `-- name: NamespaceStats :many
-SELECT n.path, n.live_rows, n.live_length
+SELECT n.path, (n.live_rows - due.gone)::bigint AS live_rows, (n.live_length - due.length)::bigint AS live_length
 FROM memkernel.namespaces AS n
+CROSS JOIN LATERAL (
+    SELECT count(*) FILTER (WHERE m.status = 'active') AS gone,
+        coalesce(sum(m.terms_length) FILTER (WHERE m.status = 'active'), 0) AS length
+    FROM memkernel.memory_objects AS m
+    WHERE m.tenant = $1 AND m.namespace = n.path AND m.namespace = ANY((SELECT $2::text[])::text[])
+        AND m.expires_at <= (SELECT $3::timestamptz) AND m.t_valid_to IS NULL
+) AS due
 WHERE n.tenant = $1 AND n.path = ANY((SELECT $2::text[])::text[])
 LIMIT 10000
 `
@@ -110,6 +117,7 @@ LIMIT 10000
 type NamespaceStatsParams struct {
 	Tenant     string
 	Namespaces []string
+	Now        time.Time
 }
 
 type NamespaceStatsRow struct {
@@ -119,9 +127,10 @@ type NamespaceStatsRow struct {
 }
 
 // NamespaceStats returns the counters of the visible namespaces, for BM25 and for sharing out
-// the vector arm.
+// the vector arm, without what has expired and is still counted. The status is no condition of
+// the rows, for which the planner might take the index of current copies.
 func (q *Queries) NamespaceStats(ctx context.Context, arg NamespaceStatsParams) ([]NamespaceStatsRow, error) {
-	rows, err := q.db.Query(ctx, namespaceStats, arg.Tenant, arg.Namespaces)
+	rows, err := q.db.Query(ctx, namespaceStats, arg.Tenant, arg.Namespaces, arg.Now)
 	if err != nil {
 		return nil, err
 	}

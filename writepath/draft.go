@@ -17,8 +17,10 @@ type Draft struct {
 	Kind                mem.Kind
 	Text                string
 	EventTime, EventEnd time.Time
-	Source              string
-	Provenance          mem.Provenance
+	// ExpiresAt is when the memory ends by itself, zero for never.
+	ExpiresAt  time.Time
+	Source     string
+	Provenance mem.Provenance
 	// Supersedes names the memory that this one replaces, zero for none.
 	Supersedes mem.ID
 	// ContentKey names what the memory is about; it replaces the current one of the namespace that is
@@ -83,6 +85,9 @@ func (d *Draft) Validate(maxBytes int) error {
 	if err := mem.CheckTime("EventEnd", d.EventEnd); err != nil {
 		return err
 	}
+	if err := mem.CheckTime("ExpiresAt", d.ExpiresAt); err != nil {
+		return err
+	}
 	if !d.EventEnd.IsZero() && d.EventTime.IsZero() {
 		return &mem.InvalidError{Field: "EventEnd", Reason: "it needs an EventTime"}
 	}
@@ -103,4 +108,14 @@ func (d *Draft) Prepare() {
 	}
 	d.EventTime = d.EventTime.Truncate(time.Microsecond)
 	d.EventEnd = d.EventEnd.Truncate(time.Microsecond)
+	d.ExpiresAt = d.ExpiresAt.Truncate(time.Microsecond)
+}
+
+// CheckExpiry refuses a draft whose time has run out by now, with an *mem.InvalidError that names
+// ExpiresAt. It is for what is asked for now: what was accepted before is carried out late.
+func (d *Draft) CheckExpiry(now time.Time) error {
+	if !d.ExpiresAt.IsZero() && !now.Before(d.ExpiresAt.Truncate(time.Microsecond)) {
+		return &mem.InvalidError{Field: "ExpiresAt", Reason: "it is not in the future"}
+	}
+	return nil
 }

@@ -40,6 +40,12 @@ type Sweep struct{}
 // Kind implements river.JobArgs.
 func (Sweep) Kind() string { return "memkernel_sweep" }
 
+// Expire puts the ends of memories that have expired on record.
+type Expire struct{}
+
+// Kind implements river.JobArgs.
+func (Expire) Kind() string { return "memkernel_expire" }
+
 // Run is one run of a job: what it is about and which job it is. Its number is the same at
 // every attempt, of which River runs one at a time.
 type Run[A river.JobArgs] struct {

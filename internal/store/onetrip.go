@@ -35,7 +35,7 @@ func (s *Store) ReadRecorded(ctx context.Context, who acl.Identity, policies *Kn
 	req := newAnswer(who, event, []mem.ID{id}, func(ctx context.Context, q *queries.Queries, counts bool) error {
 		p.Counts = counts
 		rows, err := q.MemoryReadRecorded(ctx, p)
-		return keepFound(out, rows, err)
+		return keepFound(out, rows, p.Ts, err)
 	})
 	req.read = &readAnswer{p: p, policies: policies, out: out}
 	_, err := s.answers.append(ctx, req)
@@ -91,33 +91,35 @@ func readMany(reads []*appendRequest) queries.Step {
 		Tenant: first.Tenant, KeyID: first.KeyID, Namespaces: first.Namespaces, Policies: first.Policies, Reader: first.Reader,
 		Actor: first.Actor, AgentID: first.AgentID, Op: first.Op,
 	}
-	asked := make(map[uuid.UUID]*Found, len(reads))
+	asked := make(map[uuid.UUID]*readAnswer, len(reads))
 	for _, r := range reads {
 		p.CallIds = append(p.CallIds, r.read.p.CallID.String())
 		p.Ids = append(p.Ids, r.read.p.ID.String())
 		p.Times = append(p.Times, r.read.p.Ts)
-		asked[r.read.p.CallID] = r.read.out
+		asked[r.read.p.CallID] = r.read
 	}
 	return func(ctx context.Context, q *queries.Queries) error {
 		rows, err := q.MemoryReadRecordedMany(ctx, p)
-		for _, out := range asked {
-			out.Memory = nil
+		for _, a := range asked {
+			a.out.Memory = nil
 		}
 		if err != nil {
 			return err
 		}
 		for i := range rows {
 			r := &rows[i]
+			a := asked[r.CallID]
+			if a == nil {
+				continue
+			}
 			m := toMemory(&memoryRow{
 				ID: r.ID, Namespace: r.Namespace, Kind: r.Kind, Text: r.Text, EventTime: r.EventTime, EventEnd: r.EventEnd,
-				AssertionTime: r.AssertionTime, TValidFrom: r.TValidFrom, TValidTo: r.TValidTo, EndReason: r.EndReason, EndNote: r.EndNote,
+				AssertionTime: r.AssertionTime, TValidFrom: r.TValidFrom, TValidTo: r.TValidTo, ExpiresAt: r.ExpiresAt, EndReason: r.EndReason, EndNote: r.EndNote,
 				Supersedes: r.Supersedes, Status: r.Status, Provenance: r.Provenance, Source: r.Source, Actor: r.Actor, AgentID: r.AgentID,
 				Tokens: r.Tokens, Sensitivity: r.Sensitivity, PiiSubjects: r.PiiSubjects, SecretKinds: r.SecretKinds,
 				Destinations: r.Destinations, Labels: r.Labels,
-			})
-			if out := asked[r.CallID]; out != nil {
-				out.Memory = &m
-			}
+			}, a.p.Ts)
+			a.out.Memory = &m
 		}
 		return nil
 	}
@@ -144,7 +146,7 @@ func (s *Store) ServeRecorded(
 		found = make(map[mem.ID]mem.Memory, len(rows))
 		for i := range rows {
 			row := memoryRow(rows[i])
-			m := toMemory(&row)
+			m := toMemory(&row, event.Time)
 			found[m.ID] = m
 		}
 		return nil

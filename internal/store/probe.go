@@ -50,15 +50,21 @@ func (w *Write) Probe(st *writepath.State) []queries.Step {
 func (w *Write) probeDraft(d *draft, st *writepath.Standing) []queries.Step {
 	tenant, ns := w.Who.Tenant(), w.Who.Namespace().String()
 	steps := []queries.Step{func(ctx context.Context, q *queries.Queries) error {
-		id, err := q.MemoryDuplicate(ctx, queries.MemoryDuplicateParams{Tenant: tenant, Namespace: ns, DedupeKey: d.DedupeKey[:]})
-		if err == nil {
-			st.Duplicate = mem.ID(id)
+		d.expired = nil
+		dup, err := q.MemoryDuplicate(ctx, queries.MemoryDuplicateParams{Tenant: tenant, Namespace: ns, DedupeKey: d.DedupeKey[:], Now: w.Now})
+		switch {
+		case err != nil:
+			return noRows(err)
+		case dup.Expired:
+			d.expired = []mem.ID{mem.ID(dup.ID)}
+		default:
+			st.Duplicate = mem.ID(dup.ID)
 		}
-		return noRows(err)
+		return nil
 	}}
 	switch {
 	case !d.Supersedes.IsZero():
-		steps = append(steps, lookAtTarget(w.Who.Scope(), w.Who.Namespace(), d.Supersedes, d.Draft, st), hidden(w.Who.Scope(), d.Supersedes, &st.TargetHidden))
+		steps = append(steps, lookAtTarget(w.Who.Scope(), w.Who.Namespace(), d.Supersedes, d.Draft, w.Now, st), hidden(w.Who.Scope(), d.Supersedes, &st.TargetHidden))
 	case d.ContentKey != "":
 		steps = append(steps, w.probeRefresh(d, st))
 	}
@@ -69,13 +75,19 @@ func (w *Write) probeDraft(d *draft, st *writepath.Standing) []queries.Step {
 func (w *Write) probeRefresh(d *draft, st *writepath.Standing) queries.Step {
 	return func(ctx context.Context, q *queries.Queries) error {
 		t, err := q.MemoryRefreshed(ctx, queries.MemoryRefreshedParams{
-			Tenant: w.Who.Tenant(), Namespace: w.Who.Namespace().String(), ContentKey: d.ContentKey,
+			Tenant: w.Who.Tenant(), Namespace: w.Who.Namespace().String(), ContentKey: d.ContentKey, Now: w.Now,
 		})
-		if err != nil {
+		switch {
+		case err != nil:
 			return noRows(err)
-		}
-		st.Target = &writepath.Target{
-			Own: true, Head: mem.ID(t.ID), Same: sameMemory(d.Draft, t.DedupeKey, t.Kind, t.Source, utc(t.EventTime), utc(t.EventEnd)),
+		case t.Expired:
+			if id := mem.ID(t.ID); !slices.Contains(d.expired, id) {
+				d.expired = append(d.expired, id)
+			}
+		default:
+			st.Target = &writepath.Target{Own: true, Head: mem.ID(t.ID), Same: sameMemory(d.Draft, &storedMemory{
+				key: t.DedupeKey, kind: t.Kind, source: t.Source, eventTime: t.EventTime, eventEnd: t.EventEnd, expiresAt: t.ExpiresAt,
+			})}
 		}
 		return nil
 	}
@@ -96,7 +108,7 @@ func (w *Write) probeEchoes(st *writepath.State) queries.Step {
 	scope := w.Who.Scope()
 	return func(ctx context.Context, q *queries.Queries) error {
 		rows, err := q.MemoryEchoed(ctx, queries.MemoryEchoedParams{
-			Tenant: scope.Tenant(), Namespaces: scope.Namespaces(), Reader: w.Who.Namespace().String(), DedupeKeys: keys,
+			Tenant: scope.Tenant(), Namespaces: scope.Namespaces(), Reader: w.Who.Namespace().String(), DedupeKeys: keys, Now: w.Now,
 		})
 		if err != nil {
 			return err
@@ -133,24 +145,34 @@ func (w *Write) probeReceipt(st *writepath.State) queries.Step {
 	}
 }
 
-// lookAtTarget returns the step that looks at a memory that is to be ended, and compares the
+// lookAtTarget returns the step that looks at a memory that is to be ended now, and compares the
 // head of its chain with the draft that is to replace it, if there is one.
-func lookAtTarget(scope acl.Scope, own acl.Namespace, id mem.ID, d *writepath.Draft, st *writepath.Standing) queries.Step {
+func lookAtTarget(scope acl.Scope, own acl.Namespace, id mem.ID, d *writepath.Draft, now time.Time, st *writepath.Standing) queries.Step {
 	return func(ctx context.Context, q *queries.Queries) error {
-		t, err := q.MemoryTarget(ctx, queries.MemoryTargetParams{Tenant: scope.Tenant(), ID: uuid.UUID(id), Namespaces: scope.Namespaces()})
+		t, err := q.MemoryTarget(ctx, queries.MemoryTargetParams{Tenant: scope.Tenant(), ID: uuid.UUID(id), Namespaces: scope.Namespaces(), Now: now})
 		if err != nil {
 			return noRows(err)
 		}
 		st.Target = &writepath.Target{
-			Own: t.Namespace == own.String(), Head: mem.ID(value(t.HeadID)), EndReason: mem.EndReason(value(t.EndReason)),
-			Same: d != nil && sameMemory(d, t.HeadDedupeKey, value(t.HeadKind), value(t.HeadSource), utc(t.HeadEventTime), utc(t.HeadEventEnd)),
+			Own: t.Namespace == own.String(), Head: mem.ID(value(t.HeadID)), EndReason: mem.EndReason(t.EndReason),
+			Same: d != nil && sameMemory(d, &storedMemory{
+				key: t.HeadDedupeKey, kind: value(t.HeadKind), source: value(t.HeadSource),
+				eventTime: t.HeadEventTime, eventEnd: t.HeadEventEnd, expiresAt: t.HeadExpiresAt,
+			}),
 		}
 		return nil
 	}
 }
 
+// storedMemory is what of a memory a draft could differ in.
+type storedMemory struct {
+	key                            []byte
+	kind, source                   string
+	eventTime, eventEnd, expiresAt *time.Time
+}
+
 // sameMemory reports whether a stored memory is the draft in every respect.
-func sameMemory(d *writepath.Draft, key []byte, kind, source string, eventTime, eventEnd time.Time) bool {
-	return bytes.Equal(key, d.DedupeKey[:]) && kind == string(d.Kind) && source == d.Source &&
-		eventTime.Equal(d.EventTime) && eventEnd.Equal(d.EventEnd)
+func sameMemory(d *writepath.Draft, m *storedMemory) bool {
+	return bytes.Equal(m.key, d.DedupeKey[:]) && m.kind == string(d.Kind) && m.source == d.Source &&
+		utc(m.eventTime).Equal(d.EventTime) && utc(m.eventEnd).Equal(d.EventEnd) && utc(m.expiresAt).Equal(d.ExpiresAt)
 }

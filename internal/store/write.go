@@ -52,6 +52,9 @@ type Write struct {
 type draft struct {
 	*writepath.Draft
 	doc lexical.Doc
+	// expired are memories in the draft's place, with its text or its key, that have expired and
+	// have no end on record.
+	expired []mem.ID
 }
 
 // place is the pair of integers that stands for a namespace in the retrieval tables.
@@ -171,10 +174,16 @@ func (w *Write) steps(ctx context.Context, decisions []writepath.Decision) ([]qu
 			d.doc = lexical.Analyze(d.Text)
 		}
 		stored = append(stored, d)
+		for _, id := range d.expired { // of such copies the database allows one
+			if !slices.Contains(closed, id) {
+				closed = append(closed, id)
+				steps = append(steps, expire(w.Who.Tenant(), w.Who.Namespace().String(), w.place, id, w.Now)...)
+			}
+		}
 		if dec.Action == writepath.Supersede {
 			closed = append(closed, dec.Memory)
 			steps = append(steps, w.supersede(d, dec.Memory))
-			steps = append(steps, closeArms(w.Who, w.place, dec.Memory)...)
+			steps = append(steps, closeArms(w.Who.Tenant(), w.Who.Namespace().String(), w.place, dec.Memory)...)
 		} else {
 			steps = append(steps, w.insert(d))
 		}
@@ -194,7 +203,7 @@ func (w *Write) steps(ctx context.Context, decisions []writepath.Decision) ([]qu
 		for _, d := range stored {
 			length += int64(d.doc.Length)
 		}
-		steps = append(steps, bumpNamespace(w.Who, int64(len(stored)), length, closed...))
+		steps = append(steps, bumpNamespace(w.Who.Tenant(), w.Who.Namespace().String(), int64(len(stored)), length, closed...))
 	}
 	return steps, nil
 }
@@ -298,7 +307,7 @@ func (w *Write) finishCapture(receipt []byte) queries.Step {
 func (w *Write) hold(id mem.ID) queries.Step {
 	return func(ctx context.Context, q *queries.Queries) error {
 		_, err := q.MemoryHold(ctx, queries.MemoryHoldParams{
-			Tenant: w.Who.Tenant(), ID: uuid.UUID(id), Namespace: w.Who.Namespace().String(),
+			Tenant: w.Who.Tenant(), ID: uuid.UUID(id), Namespace: w.Who.Namespace().String(), Now: w.Now,
 		})
 		return err
 	}
@@ -322,6 +331,7 @@ func (w *Write) insertParams(d *draft) queries.MemoryInsertParams {
 		Sensitivity: string(d.Classification.Sensitivity), PiiSubjects: toStrings(d.Classification.PIISubjects),
 		SecretKinds: toStrings(d.Classification.SecretKinds), Destinations: toStrings(d.Classification.Destinations),
 		Labels: toStrings(d.Classification.Labels), ContentKey: optional(d.ContentKey), Certainty: d.Certainty,
+		ExpiresAt: optionalTime(d.ExpiresAt),
 	}
 }
 
@@ -334,7 +344,7 @@ func (w *Write) supersede(d *draft, victim mem.ID) queries.Step {
 			Provenance: p.Provenance, Source: p.Source, Actor: p.Actor, KeyID: p.KeyID, AgentID: p.AgentID, Tokens: p.Tokens,
 			CaptureID: p.CaptureID, Terms: p.Terms, TermsLength: p.TermsLength, TermsVersion: p.TermsVersion,
 			Sensitivity: p.Sensitivity, PiiSubjects: p.PiiSubjects, SecretKinds: p.SecretKinds, Destinations: p.Destinations, Labels: p.Labels,
-			ContentKey: p.ContentKey, Certainty: p.Certainty, Victim: uuid.UUID(victim),
+			ContentKey: p.ContentKey, Certainty: p.Certainty, ExpiresAt: p.ExpiresAt, Victim: uuid.UUID(victim),
 		})
 		return err
 	}
@@ -365,11 +375,11 @@ func (w *Write) insertTerms(d *draft) queries.Step {
 }
 
 // closeArms takes a memory out of what the retrieval arms search.
-func closeArms(who acl.Identity, at place, id mem.ID) []queries.Step {
+func closeArms(tenant, namespace string, at place, id mem.ID) []queries.Step {
 	return []queries.Step{
 		func(ctx context.Context, q *queries.Queries) error {
 			return q.TermCloseMany(ctx, queries.TermCloseManyParams{
-				Tenant: who.Tenant(), ID: uuid.UUID(id), Namespace: who.Namespace().String(), TenantID: at.TenantID, Ns: at.ID,
+				Tenant: tenant, ID: uuid.UUID(id), Namespace: namespace, TenantID: at.TenantID, Ns: at.ID,
 			})
 		},
 		func(ctx context.Context, q *queries.Queries) error {
@@ -379,10 +389,10 @@ func closeArms(who acl.Identity, at place, id mem.ID) []queries.Step {
 }
 
 // bumpNamespace returns the step that counts new memories, and those that were closed.
-func bumpNamespace(who acl.Identity, rows, length int64, closed ...mem.ID) queries.Step {
+func bumpNamespace(tenant, namespace string, rows, length int64, closed ...mem.ID) queries.Step {
 	return func(ctx context.Context, q *queries.Queries) error {
 		_, err := q.NamespaceBump(ctx, queries.NamespaceBumpParams{
-			Tenant: who.Tenant(), Path: who.Namespace().String(), AddedRows: rows, AddedLength: length, Closed: idStrings(closed),
+			Tenant: tenant, Path: namespace, AddedRows: rows, AddedLength: length, Closed: idStrings(closed),
 		})
 		return err
 	}

@@ -1,12 +1,12 @@
 -- name: MemoryInsert :exec
 INSERT INTO memkernel.memory_objects (tenant, id, namespace, kind, text, dedupe_key, event_time, event_end,
     assertion_time, t_valid_from, provenance, source, actor, key_id, agent_id, tokens, capture_id,
-    terms, terms_length, terms_version, sensitivity, pii_subjects, secret_kinds, destinations, labels, content_key, certainty)
+    terms, terms_length, terms_version, sensitivity, pii_subjects, secret_kinds, destinations, labels, content_key, certainty, expires_at)
 VALUES (@tenant, @id, @namespace, @kind, @text, @dedupe_key, sqlc.narg('event_time')::timestamptz,
     sqlc.narg('event_end')::timestamptz, @assertion_time, @t_valid_from, @provenance, @source, @actor,
     sqlc.narg('key_id')::uuid, @agent_id, @tokens, @capture_id, @terms, @terms_length, @terms_version,
     @sensitivity::text, @pii_subjects::text[], @secret_kinds::text[], @destinations::text[], @labels::text[],
-    sqlc.narg('content_key')::text, sqlc.narg('certainty')::real);
+    sqlc.narg('content_key')::text, sqlc.narg('certainty')::real, sqlc.narg('expires_at')::timestamptz);
 
 -- MemorySupersede closes the victim and inserts its successor in one statement. The guard
 -- is the victim being current and in the writer's own namespace. If it is not, the
@@ -18,17 +18,19 @@ WITH closed AS (
     UPDATE memkernel.memory_objects AS v
     SET t_valid_to = greatest(@t_valid_from::timestamptz, v.t_valid_from + interval '1 microsecond'), end_reason = 'superseded'
     WHERE v.tenant = @tenant AND v.id = @victim AND v.namespace = @namespace AND v.t_valid_to IS NULL AND v.status = 'active'
+        AND (v.expires_at IS NULL OR v.expires_at > @t_valid_from::timestamptz)
     RETURNING v.id, coalesce(v.chain, v.id) AS chain, v.chain_pos, v.t_valid_to, v.content_key
 ), made AS (
     INSERT INTO memkernel.memory_objects (tenant, id, namespace, kind, text, dedupe_key, event_time, event_end,
         assertion_time, t_valid_from, provenance, source, actor, key_id, agent_id, tokens, capture_id,
         terms, terms_length, terms_version, sensitivity, pii_subjects, secret_kinds, destinations, labels,
-        supersedes, chain, chain_pos, content_key, certainty)
+        supersedes, chain, chain_pos, content_key, certainty, expires_at)
     SELECT @tenant, @id, @namespace, @kind, @text, @dedupe_key, sqlc.narg('event_time')::timestamptz,
         sqlc.narg('event_end')::timestamptz, @assertion_time, c.t_valid_to, @provenance, @source, @actor,
         sqlc.narg('key_id')::uuid, @agent_id, @tokens, @capture_id, @terms, @terms_length, @terms_version,
         @sensitivity::text, @pii_subjects::text[], @secret_kinds::text[], @destinations::text[], @labels::text[], c.id, c.chain,
-        c.chain_pos + 1, coalesce(sqlc.narg('content_key')::text, c.content_key), sqlc.narg('certainty')::real
+        c.chain_pos + 1, coalesce(sqlc.narg('content_key')::text, c.content_key), sqlc.narg('certainty')::real,
+        sqlc.narg('expires_at')::timestamptz
     FROM closed AS c
     RETURNING id
 )
@@ -39,19 +41,23 @@ WITH closed AS (
     UPDATE memkernel.memory_objects AS v
     SET t_valid_to = greatest(@t_valid_to::timestamptz, v.t_valid_from), end_reason = 'retracted', end_note = @note::text
     WHERE v.tenant = @tenant AND v.id = @id AND v.namespace = @namespace AND v.t_valid_to IS NULL
+        AND (v.expires_at IS NULL OR v.expires_at > @t_valid_to::timestamptz)
     RETURNING v.id
 )
 SELECT memkernel.expect(count(*), 1) FROM closed;
 
--- MemoryDuplicate finds the one current copy of a text in the writer's own namespace.
+-- MemoryDuplicate finds the one copy of a text in the writer's own namespace that has no end on
+-- record: the current one, or one that has expired.
 -- name: MemoryDuplicate :one
-SELECT m.id FROM memkernel.memory_objects AS m
+SELECT m.id, coalesce(m.expires_at <= @now::timestamptz, false)::boolean AS expired FROM memkernel.memory_objects AS m
 WHERE m.tenant = @tenant AND m.namespace = @namespace AND m.dedupe_key = @dedupe_key
     AND m.t_valid_to IS NULL AND m.status = 'active';
 
--- MemoryRefreshed finds the current memory of the writer's own namespace that is about the same thing.
+-- MemoryRefreshed finds the current memory of the writer's own namespace that is about the same
+-- thing, and says whether it has expired.
 -- name: MemoryRefreshed :one
-SELECT m.id, m.dedupe_key, m.kind, m.event_time, m.event_end, m.source
+SELECT m.id, m.dedupe_key, m.kind, m.event_time, m.event_end, m.source, m.expires_at,
+    coalesce(m.expires_at <= @now::timestamptz, false)::boolean AS expired
 FROM memkernel.memory_objects AS m
 WHERE m.tenant = @tenant AND m.namespace = @namespace AND m.content_key = @content_key::text
     AND m.t_valid_to IS NULL AND m.status = 'active';
@@ -64,6 +70,7 @@ FROM memkernel.memory_objects AS m
 JOIN memkernel.memory_access AS a ON a.tenant = m.tenant AND a.reader = @reader AND a.memory_id = m.id
 WHERE m.tenant = @tenant AND m.namespace = ANY((SELECT @namespaces::text[])::text[])
     AND m.dedupe_key = ANY((SELECT @dedupe_keys::bytea[])::bytea[]) AND m.t_valid_to IS NULL AND m.status = 'active'
+    AND (m.expires_at IS NULL OR m.expires_at > @now::timestamptz)
 LIMIT 1000;
 
 -- MemoryHold locks the current copy against being closed until the transaction ends, so
@@ -72,6 +79,7 @@ LIMIT 1000;
 WITH held AS (
     SELECT m.id FROM memkernel.memory_objects AS m
     WHERE m.tenant = @tenant AND m.id = @id AND m.namespace = @namespace AND m.t_valid_to IS NULL AND m.status = 'active'
+        AND (m.expires_at IS NULL OR m.expires_at > @now::timestamptz)
     FOR SHARE
 )
 SELECT memkernel.expect(count(*), 1) FROM held;
@@ -79,11 +87,12 @@ SELECT memkernel.expect(count(*), 1) FROM held;
 -- MemoryTarget describes a visible memory and the current head of its chain, for a write
 -- that wants to change it.
 -- name: MemoryTarget :one
-SELECT m.namespace, m.end_reason, h.id AS head_id, h.dedupe_key AS head_dedupe_key, h.kind AS head_kind,
-    h.event_time AS head_event_time, h.event_end AS head_event_end, h.source AS head_source
+SELECT m.namespace, coalesce(m.end_reason, CASE WHEN m.expires_at <= @now::timestamptz THEN 'expired' ELSE '' END)::text AS end_reason,
+    h.id AS head_id, h.dedupe_key AS head_dedupe_key, h.kind AS head_kind,
+    h.event_time AS head_event_time, h.event_end AS head_event_end, h.source AS head_source, h.expires_at AS head_expires_at
 FROM memkernel.memory_objects AS m
 LEFT JOIN memkernel.memory_objects AS h ON h.tenant = m.tenant AND h.namespace = m.namespace
-    AND h.t_valid_to IS NULL AND h.status = 'active'
+    AND h.t_valid_to IS NULL AND h.status = 'active' AND (h.expires_at IS NULL OR h.expires_at > @now::timestamptz)
     AND h.id = CASE WHEN m.t_valid_to IS NULL THEN m.id ELSE (
         SELECT x.id FROM memkernel.memory_objects AS x
         WHERE x.tenant = m.tenant AND x.namespace = m.namespace AND x.chain = coalesce(m.chain, m.id) AND x.t_valid_to IS NULL) END
@@ -98,7 +107,7 @@ SELECT EXISTS (SELECT 1 FROM memkernel.memory_objects AS m
 -- MemoryGet reads one visible memory, ended or not. With as_of, the version of its chain
 -- that was believed at that time.
 -- name: MemoryGet :many
-SELECT m.id, m.namespace, m.kind, m.text, m.event_time, m.event_end, m.assertion_time, m.t_valid_from, m.t_valid_to,
+SELECT m.id, m.namespace, m.kind, m.text, m.event_time, m.event_end, m.assertion_time, m.t_valid_from, m.t_valid_to, m.expires_at,
     m.end_reason, m.end_note, m.supersedes, m.status, m.provenance, m.source, m.actor, m.agent_id, m.tokens,
     m.sensitivity, m.pii_subjects, m.secret_kinds, m.destinations, m.labels
 FROM memkernel.memory_objects AS m
@@ -107,7 +116,7 @@ WHERE m.tenant = @tenant AND m.namespace = ANY(@namespaces::text[]) AND m.status
 LIMIT 1;
 
 -- name: MemoryGetAsOf :many
-SELECT m.id, m.namespace, m.kind, m.text, m.event_time, m.event_end, m.assertion_time, m.t_valid_from, m.t_valid_to,
+SELECT m.id, m.namespace, m.kind, m.text, m.event_time, m.event_end, m.assertion_time, m.t_valid_from, m.t_valid_to, m.expires_at,
     m.end_reason, m.end_note, m.supersedes, m.status, m.provenance, m.source, m.actor, m.agent_id, m.tokens,
     m.sensitivity, m.pii_subjects, m.secret_kinds, m.destinations, m.labels
 FROM memkernel.memory_objects AS o
@@ -115,12 +124,13 @@ JOIN memkernel.memory_objects AS m ON m.tenant = o.tenant AND m.namespace = o.na
     AND (m.id = coalesce(o.chain, o.id) OR m.chain = coalesce(o.chain, o.id))
 WHERE o.tenant = @tenant AND o.namespace = ANY(@namespaces::text[]) AND o.id = @id
     AND m.status = 'active' AND m.t_valid_from <= @as_of AND (m.t_valid_to IS NULL OR m.t_valid_to > @as_of)
+    AND (m.expires_at IS NULL OR m.expires_at > @as_of)
 LIMIT 1;
 
 -- MemoryHistory lists a visible memory's whole chain, newest first, or what of it is older
 -- than one of its rows.
 -- name: MemoryHistory :many
-SELECT m.id, m.namespace, m.kind, m.text, m.event_time, m.event_end, m.assertion_time, m.t_valid_from, m.t_valid_to,
+SELECT m.id, m.namespace, m.kind, m.text, m.event_time, m.event_end, m.assertion_time, m.t_valid_from, m.t_valid_to, m.expires_at,
     m.end_reason, m.end_note, m.supersedes, m.status, m.provenance, m.source, m.actor, m.agent_id, m.tokens,
     m.sensitivity, m.pii_subjects, m.secret_kinds, m.destinations, m.labels
 FROM memkernel.memory_objects AS o
@@ -136,7 +146,7 @@ LIMIT @max_rows;
 -- MemoryServe re-reads what a driver proposed, under the same conditions that the view
 -- served it.
 -- name: MemoryServe :many
-SELECT m.id, m.namespace, m.kind, m.text, m.event_time, m.event_end, m.assertion_time, m.t_valid_from, m.t_valid_to,
+SELECT m.id, m.namespace, m.kind, m.text, m.event_time, m.event_end, m.assertion_time, m.t_valid_from, m.t_valid_to, m.expires_at,
     m.end_reason, m.end_note, m.supersedes, m.status, m.provenance, m.source, m.actor, m.agent_id, m.tokens,
     m.sensitivity, m.pii_subjects, m.secret_kinds, m.destinations, m.labels
 FROM memkernel.memory_objects AS m
@@ -144,16 +154,20 @@ WHERE m.tenant = @tenant AND m.id = ANY((@ids::text[])::uuid[]) AND m.namespace 
     AND CASE
         WHEN sqlc.narg('as_of')::timestamptz IS NOT NULL
             THEN m.t_valid_from <= sqlc.narg('as_of') AND (m.t_valid_to IS NULL OR m.t_valid_to > sqlc.narg('as_of'))
-        ELSE @ended::boolean OR m.t_valid_to IS NULL
+                AND (m.expires_at IS NULL OR m.expires_at > sqlc.narg('as_of'))
+        ELSE @ended::boolean OR (m.t_valid_to IS NULL AND (m.expires_at IS NULL OR m.expires_at > @now::timestamptz))
     END
 LIMIT @max_rows;
 
+-- MemoryStats counts what has expired as that, whether its end is on record or not.
 -- name: MemoryStats :many
-SELECT m.kind, count(*) FILTER (WHERE m.t_valid_to IS NULL AND m.status = 'active') AS live,
+SELECT m.kind,
+    count(*) FILTER (WHERE m.t_valid_to IS NULL AND m.status = 'active' AND (m.expires_at IS NULL OR m.expires_at > @now::timestamptz)) AS live,
     count(*) FILTER (WHERE m.end_reason = 'superseded') AS superseded,
     count(*) FILTER (WHERE m.end_reason = 'retracted') AS retracted,
-    count(*) FILTER (WHERE m.end_reason = 'expired') AS expired,
-    coalesce(sum(m.tokens) FILTER (WHERE m.t_valid_to IS NULL AND m.status = 'active'), 0)::bigint AS live_tokens
+    count(*) FILTER (WHERE m.end_reason = 'expired' OR (m.t_valid_to IS NULL AND m.expires_at <= @now::timestamptz)) AS expired,
+    coalesce(sum(m.tokens) FILTER (WHERE m.t_valid_to IS NULL AND m.status = 'active'
+        AND (m.expires_at IS NULL OR m.expires_at > @now::timestamptz)), 0)::bigint AS live_tokens
 FROM memkernel.memory_objects AS m
 WHERE m.tenant = @tenant AND m.namespace = ANY(@namespaces::text[])
 GROUP BY m.kind

@@ -8,7 +8,7 @@
 -- its audit row.
 -- name: MemoryReadRecorded :many
 WITH found AS (
-    SELECT m.id, m.namespace, m.kind, m.text, m.event_time, m.event_end, m.assertion_time, m.t_valid_from, m.t_valid_to,
+    SELECT m.id, m.namespace, m.kind, m.text, m.event_time, m.event_end, m.assertion_time, m.t_valid_from, m.t_valid_to, m.expires_at,
         m.end_reason, m.end_note, m.supersedes, m.status, m.provenance, m.source, m.actor, m.agent_id, m.tokens,
     m.sensitivity, m.pii_subjects, m.secret_kinds, m.destinations, m.labels
     FROM memkernel.tenants AS t
@@ -38,7 +38,7 @@ WITH found AS (
     ON CONFLICT (tenant, reader, memory_id) DO UPDATE
     SET hits = a.hits + 1, last_at = greatest(a.last_at, excluded.last_at)
 )
-SELECT f.id, f.namespace, f.kind, f.text, f.event_time, f.event_end, f.assertion_time, f.t_valid_from, f.t_valid_to,
+SELECT f.id, f.namespace, f.kind, f.text, f.event_time, f.event_end, f.assertion_time, f.t_valid_from, f.t_valid_to, f.expires_at,
     f.end_reason, f.end_note, f.supersedes, f.status, f.provenance, f.source, f.actor, f.agent_id, f.tokens,
     f.sensitivity, f.pii_subjects, f.secret_kinds, f.destinations, f.labels
 FROM found AS f
@@ -51,7 +51,7 @@ WITH asked AS (
     SELECT unnest((SELECT @call_ids::text[])::text[])::uuid AS call_id, unnest((SELECT @ids::text[])::text[])::uuid AS id,
         unnest((SELECT @times::timestamptz[])::timestamptz[]) AS ts
 ), found AS (
-    SELECT a.call_id, a.ts, m.id, m.namespace, m.kind, m.text, m.event_time, m.event_end, m.assertion_time, m.t_valid_from, m.t_valid_to,
+    SELECT a.call_id, a.ts, m.id, m.namespace, m.kind, m.text, m.event_time, m.event_end, m.assertion_time, m.t_valid_from, m.t_valid_to, m.expires_at,
         m.end_reason, m.end_note, m.supersedes, m.status, m.provenance, m.source, m.actor, m.agent_id, m.tokens,
         m.sensitivity, m.pii_subjects, m.secret_kinds, m.destinations, m.labels
     FROM memkernel.tenants AS t
@@ -76,7 +76,7 @@ WITH asked AS (
     SELECT @tenant, f.call_id, f.ts, @reader, @actor, sqlc.narg('key_id')::uuid, @agent_id, @op, f.id, 'ok', 'tokens=' || f.tokens
     FROM found AS f
 )
-SELECT f.call_id, f.id, f.namespace, f.kind, f.text, f.event_time, f.event_end, f.assertion_time, f.t_valid_from, f.t_valid_to,
+SELECT f.call_id, f.id, f.namespace, f.kind, f.text, f.event_time, f.event_end, f.assertion_time, f.t_valid_from, f.t_valid_to, f.expires_at,
     f.end_reason, f.end_note, f.supersedes, f.status, f.provenance, f.source, f.actor, f.agent_id, f.tokens,
     f.sensitivity, f.pii_subjects, f.secret_kinds, f.destinations, f.labels
 FROM found AS f
@@ -87,7 +87,7 @@ LIMIT 10000;
 -- nothing is recorded, and what is returned is no answer; a caller that is not let in gets none.
 -- name: MemoryServeRecorded :many
 WITH served AS (
-    SELECT m.id, m.namespace, m.kind, m.text, m.event_time, m.event_end, m.assertion_time, m.t_valid_from, m.t_valid_to,
+    SELECT m.id, m.namespace, m.kind, m.text, m.event_time, m.event_end, m.assertion_time, m.t_valid_from, m.t_valid_to, m.expires_at,
         m.end_reason, m.end_note, m.supersedes, m.status, m.provenance, m.source, m.actor, m.agent_id, m.tokens,
     m.sensitivity, m.pii_subjects, m.secret_kinds, m.destinations, m.labels
     FROM memkernel.memory_objects AS m
@@ -110,7 +110,8 @@ WITH served AS (
         AND CASE
             WHEN sqlc.narg('as_of')::timestamptz IS NOT NULL
                 THEN m.t_valid_from <= sqlc.narg('as_of') AND (m.t_valid_to IS NULL OR m.t_valid_to > sqlc.narg('as_of'))
-            ELSE @ended::boolean OR m.t_valid_to IS NULL
+                    AND (m.expires_at IS NULL OR m.expires_at > sqlc.narg('as_of'))
+            ELSE @ended::boolean OR (m.t_valid_to IS NULL AND (m.expires_at IS NULL OR m.expires_at > @ts::timestamptz))
         END
 ), recorded AS (
     INSERT INTO memkernel.audit_log (tenant, call_id, ts, namespace, actor, key_id, agent_id, op, purpose, result, detail)
@@ -123,7 +124,7 @@ WITH served AS (
     ON CONFLICT (tenant, reader, memory_id) DO UPDATE
     SET hits = a.hits + 1, last_at = greatest(a.last_at, excluded.last_at)
 )
-SELECT s.id, s.namespace, s.kind, s.text, s.event_time, s.event_end, s.assertion_time, s.t_valid_from, s.t_valid_to,
+SELECT s.id, s.namespace, s.kind, s.text, s.event_time, s.event_end, s.assertion_time, s.t_valid_from, s.t_valid_to, s.expires_at,
     s.end_reason, s.end_note, s.supersedes, s.status, s.provenance, s.source, s.actor, s.agent_id, s.tokens,
     s.sensitivity, s.pii_subjects, s.secret_kinds, s.destinations, s.labels
 FROM served AS s

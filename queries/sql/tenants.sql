@@ -45,9 +45,17 @@ RETURNING n.id
 SELECT memkernel.expect(count(*), 1) FROM bumped;
 
 -- NamespaceStats returns the counters of the visible namespaces, for BM25 and for sharing out
--- the vector arm.
+-- the vector arm, without what has expired and is still counted. The status is no condition of
+-- the rows, for which the planner might take the index of current copies.
 -- name: NamespaceStats :many
-SELECT n.path, n.live_rows, n.live_length
+SELECT n.path, (n.live_rows - due.gone)::bigint AS live_rows, (n.live_length - due.length)::bigint AS live_length
 FROM memkernel.namespaces AS n
+CROSS JOIN LATERAL (
+    SELECT count(*) FILTER (WHERE m.status = 'active') AS gone,
+        coalesce(sum(m.terms_length) FILTER (WHERE m.status = 'active'), 0) AS length
+    FROM memkernel.memory_objects AS m
+    WHERE m.tenant = @tenant AND m.namespace = n.path AND m.namespace = ANY((SELECT @namespaces::text[])::text[])
+        AND m.expires_at <= (SELECT @now::timestamptz) AND m.t_valid_to IS NULL
+) AS due
 WHERE n.tenant = @tenant AND n.path = ANY((SELECT @namespaces::text[])::text[])
 LIMIT 10000;
