@@ -23,6 +23,8 @@ type Link struct {
 	Type      Type
 	// Reason says why it is this one, "" for a new one.
 	Reason Reason
+	// NewID is what the entity is to be called if it is made, zero if that is for whoever makes it.
+	NewID mem.ID
 	// Suggestions are others that may be the same. Nothing was done about them.
 	Suggestions []Candidate
 }
