@@ -129,6 +129,11 @@ func (s *Store) EntityAliases(ctx context.Context, scope acl.Scope, ids []mem.ID
 // KnownEntities returns the steps that read what in scope the names of a text may mean, with
 // the aliases that match: all that entity.Resolve needs. Names that have no key ask nothing.
 func (s *Store) KnownEntities(scope acl.Scope, names []entity.Mention, out *[]Entity, aliases *EntityNames) []queries.Step {
+	return s.knownEntities(scope, names, 1, out, aliases)
+}
+
+// knownEntities is KnownEntities for several texts at once.
+func (s *Store) knownEntities(scope acl.Scope, names []entity.Mention, texts int, out *[]Entity, aliases *EntityNames) []queries.Step {
 	keys := []string{}
 	for _, m := range names {
 		if key := entity.CanonicalKey(m.Surface); key != "" {
@@ -142,7 +147,7 @@ func (s *Store) KnownEntities(scope acl.Scope, names []entity.Mention, out *[]En
 	keys = slices.Compact(keys)
 	named := func(ctx context.Context, q *queries.Queries) error {
 		rows, err := q.EntityNamed(ctx, queries.EntityNamedParams{
-			Tenant: scope.Tenant(), Namespaces: scope.Namespaces(), Keys: keys, MaxRows: maxEntities,
+			Tenant: scope.Tenant(), Namespaces: scope.Namespaces(), Keys: keys, MaxRows: int32(maxEntities * texts), //nolint:gosec // bounded by the kernel
 		})
 		if err == nil {
 			*out = toEntities(rows)
@@ -151,7 +156,7 @@ func (s *Store) KnownEntities(scope acl.Scope, names []entity.Mention, out *[]En
 	}
 	also := func(ctx context.Context, q *queries.Queries) error {
 		rows, err := q.EntityAliasNamed(ctx, queries.EntityAliasNamedParams{
-			Tenant: scope.Tenant(), Namespaces: scope.Namespaces(), Keys: keys, MaxRows: maxAliases,
+			Tenant: scope.Tenant(), Namespaces: scope.Namespaces(), Keys: keys, MaxRows: int32(maxAliases * texts), //nolint:gosec // bounded by the kernel
 		})
 		if err == nil {
 			*aliases = nil
@@ -187,10 +192,10 @@ type Named struct {
 // elsewhere are linked, never changed. The transaction fails with writepath.ErrStale if the
 // caller's scope lacks an entity or a memory is not there; running the steps again adds nothing.
 func (s *Store) LinkEntities(who acl.Identity, now time.Time, named []Named, newID func() mem.ID) []queries.Step {
-	l := newLinks(who, now)
+	l := newLinks(who)
 	for _, n := range named {
 		for i := range n.Links {
-			l.add(n.Memory, &n.Links[i], newID)
+			l.add(n.Memory, &n.Links[i], now, newID)
 		}
 	}
 	return l.steps()
@@ -198,7 +203,6 @@ func (s *Store) LinkEntities(who acl.Identity, now time.Time, named []Named, new
 
 // links collects what memories name.
 type links struct {
-	now     time.Time
 	isMade  map[entityName]bool
 	made    queries.EntityInsertManyParams
 	derived queries.EntityDeriveManyParams
@@ -212,10 +216,10 @@ type entityName struct {
 	of  entity.Type
 }
 
-func newLinks(who acl.Identity, now time.Time) *links {
+func newLinks(who acl.Identity) *links {
 	tenant, ns, scope := who.Tenant(), who.Namespace().String(), who.Scope().Namespaces()
 	return &links{
-		now: now, isMade: map[entityName]bool{},
+		isMade:  map[entityName]bool{},
 		made:    queries.EntityInsertManyParams{Tenant: tenant, Namespace: ns, Actor: who.Actor(), KeyID: optionalKey(who.KeyID())},
 		derived: queries.EntityDeriveManyParams{Tenant: tenant, Namespace: ns},
 		toNew:   queries.EntityMentionNewManyParams{Tenant: tenant, Namespace: ns},
@@ -224,9 +228,9 @@ func newLinks(who acl.Identity, now time.Time) *links {
 	}
 }
 
-func (l *links) add(memory mem.ID, to *entity.Link, newID func() mem.ID) {
+func (l *links) add(memory mem.ID, to *entity.Link, now time.Time, newID func() mem.ID) {
 	if to.IsNew() {
-		l.make(to, newID)
+		l.make(to, now, newID)
 		p := &l.toNew
 		p.MemoryIds, p.CanonicalKeys = append(p.MemoryIds, memory.String()), append(p.CanonicalKeys, to.Key)
 		p.Types, p.Surfaces = append(p.Types, string(to.Type)), append(p.Surfaces, to.Mention.Surface)
@@ -239,12 +243,12 @@ func (l *links) add(memory mem.ID, to *entity.Link, newID func() mem.ID) {
 		p := &l.learnt
 		p.AliasKeys, p.Names = append(p.AliasKeys, entity.CanonicalKey(to.Mention.Surface)), append(p.Names, to.Mention.Surface)
 		p.MemoryIds, p.EntityIds = append(p.MemoryIds, memory.String()), append(p.EntityIds, to.Entity.String())
-		p.Times = append(p.Times, l.now)
+		p.Times = append(p.Times, now)
 	}
 }
 
 // make adds a new entity, once.
-func (l *links) make(to *entity.Link, newID func() mem.ID) {
+func (l *links) make(to *entity.Link, now time.Time, newID func() mem.ID) {
 	name := entityName{to.Key, to.Type}
 	if l.isMade[name] {
 		return
@@ -256,11 +260,11 @@ func (l *links) make(to *entity.Link, newID func() mem.ID) {
 	}
 	p := &l.made
 	p.Ids, p.CanonicalKeys, p.Names = append(p.Ids, id.String()), append(p.CanonicalKeys, to.Key), append(p.Names, to.Name)
-	p.Types, p.Times = append(p.Types, string(to.Type)), append(p.Times, l.now)
+	p.Types, p.Times = append(p.Types, string(to.Type)), append(p.Times, now)
 	for _, short := range entity.ShortKeys(to.Name, to.Type) {
 		p := &l.derived
 		p.AliasKeys, p.CanonicalKeys = append(p.AliasKeys, short.Key), append(p.CanonicalKeys, to.Key)
-		p.Types, p.Times = append(p.Types, string(to.Type)), append(p.Times, l.now)
+		p.Types, p.Times = append(p.Types, string(to.Type)), append(p.Times, now)
 	}
 }
 

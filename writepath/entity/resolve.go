@@ -47,7 +47,10 @@ func (l *Link) Learns() bool { return !l.IsNew() && !l.Reason.exact() && l.Reaso
 // told from what does not exist. Links come in the order of the mentions; a mention without a
 // canonical key, or with one of more than 400 bytes, has none. The inputs are not changed.
 func Resolve(mentions []Mention, known []Entity) []Link {
-	x := newIndex(known)
+	return newIndex(known).resolveAll(mentions)
+}
+
+func (x *index) resolveAll(mentions []Mention) []Link {
 	order := make([]int, len(mentions))
 	for i := range order {
 		order[i] = i
