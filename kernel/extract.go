@@ -110,7 +110,7 @@ func (k *Kernel) extractFacts(ctx context.Context, wr *writing) ([]Fact, error) 
 		wr.soFar.Verbatim = VerbatimWithheld
 		return nil, nil
 	}
-	if err := keepRaw(ctx, wr); err != nil {
+	if err := keepRaw(ctx, wr.w.Keep); err != nil {
 		return nil, err
 	}
 	in := extract.Input{
