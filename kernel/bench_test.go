@@ -184,16 +184,41 @@ func memoryIDs(b *testing.B, pool *pgxpool.Pool) []kernel.ID {
 // insert of the memory row and its audit row alone in one commit.
 func BenchmarkWrite(b *testing.B) {
 	k := benchKit(b)
-	ctx := b.Context()
 	who := k.Key("acme/eng/platform", kernel.RoleMember)
 	c := newCorpus()
 	fill(b, k, c, map[kernel.Identity]int{who: 10_000})
 	settleTables(b, k.Pool)
+	n := 0
+	benchWrite(b, k, who, 2.5, func() string {
+		n++
+		return fmt.Sprint(c.sentence(14), " bench ", n)
+	})
+}
+
+// BenchmarkWritePipeline is BenchmarkWrite for turns of conversations of an agent's, each of which
+// names somebody or something, known by then or new, so that nothing of the pipeline is left out.
+func BenchmarkWritePipeline(b *testing.B) {
+	k := benchKit(b)
+	who := k.Key("acme/eng/platform", kernel.RoleAgent)
+	fill(b, k, newCorpus(), map[kernel.Identity]int{who: 10_000})
+	c := newChat()
+	for range 2_000 {
+		_, err := k.Write(b.Context(), who, kernel.WriteRequest{Text: c.turn()})
+		require.NoError(b, err)
+	}
+	settleTables(b, k.Pool)
+	benchWrite(b, k, who, 3.0, func() string { return c.turnNaming(1+c.rng.IntN(2), 2) })
+}
+
+// benchWrite compares Write with the raw insert of the memory and its audit row.
+func benchWrite(b *testing.B, k *kerneltest.Kit, who kernel.Identity, goal float64, text func() string) {
+	b.Helper()
+	ctx := b.Context()
 	var p pair
 	n := 0
 	for b.Loop() {
 		n++
-		text := fmt.Sprint(c.sentence(14), " bench ", n)
+		text := text()
 		p.run(func() {
 			id := fmt.Sprintf("00000000-0000-4000-8000-%012d", n)
 			batch := &pgx.Batch{}
@@ -208,5 +233,5 @@ func BenchmarkWrite(b *testing.B) {
 			require.NoError(b, err)
 		})
 	}
-	p.report(b, 2.5)
+	p.report(b, goal)
 }

@@ -1,7 +1,6 @@
 package kernel
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"slices"
@@ -109,7 +108,7 @@ func (k *Kernel) extractFacts(ctx context.Context, wr *writing) ([]Fact, error) 
 		wr.soFar.Verbatim = VerbatimWithheld
 		return nil, nil
 	}
-	if err := keepRaw(ctx, wr); err != nil {
+	if err := keepRaw(ctx, wr.w.Keep); err != nil {
 		return nil, err
 	}
 	in := extract.Input{
@@ -208,20 +207,12 @@ func (k *Kernel) acceptFacts(ctx context.Context, wr *writing, facts []Fact) (dr
 			drafts = append(drafts, d)
 		}
 	}
-	inOrder(drafts)
+	ids := make([]*ID, len(drafts))
+	for i, d := range drafts {
+		ids[i] = &d.ID
+	}
+	inOrder(ids)
 	return drafts, vetoed, nil
-}
-
-// inOrder lets the ids of drafts follow their order: of one instant, they are random.
-func inOrder(drafts []*writepath.Draft) {
-	ids := make([]ID, len(drafts))
-	for i, d := range drafts {
-		ids[i] = d.ID
-	}
-	slices.SortFunc(ids, func(a, b ID) int { return bytes.Compare(a[:], b[:]) })
-	for i, d := range drafts {
-		d.ID = ids[i]
-	}
 }
 
 // acceptFact classifies a fact and makes it a draft, or says why it may not be kept.

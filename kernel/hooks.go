@@ -113,6 +113,15 @@ func (k *Kernel) beginOne(ctx context.Context, h SyscallHook, op acl.Op) (out co
 	return out
 }
 
+// hookEnd tells the hooks how a call ended.
+func (k *Kernel) hookEnd(ctx context.Context, c *call, cur *current, begun time.Time, err error) {
+	info := SyscallInfo{
+		Op: c.op, Call: cur.event.Call, Namespace: c.who.Namespace(), Actor: cur.event.Actor, KeyID: cur.event.KeyID,
+		Result: cur.event.Result, Err: err, Duration: k.now().Sub(begun),
+	}
+	runHooks(ctx, k, func(h SyscallHook) { h.SyscallEnd(ctx, info) })
+}
+
 func runHooks[H any](ctx context.Context, k *Kernel, call func(H)) {
 	for _, h := range k.hooks {
 		if typed, ok := h.(H); ok {

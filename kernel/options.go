@@ -104,6 +104,8 @@ const minPollInterval = 10 * time.Millisecond
 type Limits struct {
 	// MaxTextBytes is the largest text of a write, default 1 MiB.
 	MaxTextBytes int
+	// MaxBatch is the most writes of one WriteMany, default 10000.
+	MaxBatch int
 	// MaxQueryBytes is the largest query of a search, default 1 MiB.
 	MaxQueryBytes int
 	// MaxResults is the largest K of a search, default 100.
@@ -142,6 +144,7 @@ type Limits struct {
 // WithDefaults returns the limits with each zero field set to its default.
 func (l Limits) WithDefaults() Limits {
 	setDefault(&l.MaxTextBytes, 1<<20)
+	setDefault(&l.MaxBatch, 10_000)
 	setDefault(&l.MaxQueryBytes, 1<<20)
 	setDefault(&l.MaxResults, 100)
 	setDefault(&l.MaxPage, 1000)
@@ -170,6 +173,7 @@ func (l Limits) validate() error {
 		most  int64
 	}{
 		{"MaxTextBytes", int64(l.MaxTextBytes), 64 << 20},
+		{"MaxBatch", int64(l.MaxBatch), 1_000_000},
 		{"MaxQueryBytes", int64(l.MaxQueryBytes), 64 << 20},
 		{"MaxResults", int64(l.MaxResults), 1000},
 		{"MaxPage", int64(l.MaxPage), 100_000},

@@ -50,12 +50,7 @@ func (k *Kernel) runTicket(ctx context.Context, run jobs.Run[jobs.Write]) error 
 	begun := k.now()
 	hooked := k.hookBegin(ctx, acl.OpWrite)
 	over, told := k.try(hooked, a)
-	cur := a.cur
-	info := SyscallInfo{
-		Op: acl.OpWrite, Call: cur.event.Call, Namespace: a.w.Who.Namespace(), Actor: cur.event.Actor, KeyID: cur.event.KeyID,
-		Result: cur.event.Result, Err: told, Duration: k.now().Sub(begun),
-	}
-	runHooks(hooked, k, func(h SyscallHook) { h.SyscallEnd(hooked, info) })
+	k.hookEnd(hooked, a.c, a.cur, begun, told)
 	if over {
 		k.finished.ring(id)
 		return nil

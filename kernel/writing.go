@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -73,6 +74,11 @@ func (k *Kernel) settleWrite(ctx context.Context, wr *writing) (*WriteReply, err
 	if done, err := k.screenWrite(ctx, wr); done || err != nil {
 		return wr.reply, err
 	}
+	return k.storeWrite(ctx, wr)
+}
+
+// storeWrite prepares and commits a write that has been screened, by how its facts stand.
+func (k *Kernel) storeWrite(ctx context.Context, wr *writing) (*WriteReply, error) {
 	for all := false; ; all = true {
 		if err := k.prepareWrite(ctx, wr, all); err != nil {
 			return nil, tellTarget(wr.cur, err, wr.targetHidden())
@@ -99,20 +105,29 @@ func (k *Kernel) writeEagerly(ctx context.Context, wr *writing, known *store.Kno
 	return true, err
 }
 
-// screenWrite classifies the draft and carries out what policy says
-// of secrets. done reports that the write is over: nothing of the text is kept.
+// screenWrite is screenDraft for a write that has been looked up, which it is again if it has to be.
 func (k *Kernel) screenWrite(ctx context.Context, wr *writing) (done bool, err error) {
 	if wr.state.Answered() {
 		return false, nil // and nothing is kept
 	}
+	done, changed, err := k.screenDraft(ctx, wr)
+	if changed && err == nil {
+		err = wr.look(ctx)
+	}
+	return done, err
+}
+
+// screenDraft classifies the draft and carries out what policy says of secrets. done reports that
+// the write is over: nothing of the text is kept. changed reports that another text is proposed now.
+func (k *Kernel) screenDraft(ctx context.Context, wr *writing) (done, changed bool, err error) {
 	secrets, changed, rejected, err := k.screen(ctx, &wr.cur.policy, &wr.draft)
 	switch {
 	case err != nil:
-		return false, err
+		return false, false, err
 	case rejected != "":
 		*wr.reply = WriteReply{Rejected: []Rejection{{Reason: rejected}}}
 		describeWrite(wr.cur, wr.reply)
-		return true, nil
+		return true, false, nil
 	case changed || secrets > 0 && wr.cur.policy.WriteSecrets == mem.SecretsRedact:
 		wr.soFar.Redacted = max(wr.soFar.Redacted, secrets)
 		wr.w.Raw = wr.draft.Text
@@ -120,20 +135,30 @@ func (k *Kernel) screenWrite(ctx context.Context, wr *writing) (done bool, err e
 		prepareDraft(&wr.draft)
 		wr.propose(&wr.draft)
 		if err := wr.draft.Validate(k.limits.MaxTextBytes); err != nil {
-			return false, err // the marks are longer than the secrets were
+			return false, false, err // the marks are longer than the secrets were
 		}
-		if err := writeAllowed(&wr.cur.policy, &wr.draft); err != nil {
-			return false, err
-		}
-		return false, wr.look(ctx)
+		return false, true, writeAllowed(&wr.cur.policy, &wr.draft)
 	}
-	return false, nil
+	return false, false, nil
 }
 
 // prepareDraft derives what follows from the text.
 func prepareDraft(d *writepath.Draft) {
 	d.Mentions = mentions(d.Text)
 	d.Prepare()
+}
+
+// inOrder lets ids follow the order in which they stand: those made in one millisecond have none of
+// their own, and the newest memory is the one with the highest.
+func inOrder(ids []*ID) {
+	sorted := make([]ID, len(ids))
+	for i, id := range ids {
+		sorted[i] = *id
+	}
+	slices.SortFunc(sorted, func(x, y ID) int { return bytes.Compare(x[:], y[:]) })
+	for i, id := range ids {
+		*id = sorted[i]
+	}
 }
 
 // maxNamed is how much of a text is searched for names, in bytes: a few milliseconds' worth. A
@@ -156,65 +181,83 @@ func mentions(text string) []entity.Mention {
 // asks the models, as far as something is to be stored by what is known. With all, it has
 // everything embedded that could be.
 func (k *Kernel) prepareWrite(ctx context.Context, wr *writing, all bool) error {
+	if err := k.deriveWrite(ctx, wr, all); err != nil {
+		return err
+	}
 	decisions, replay, err := writepath.Plan(wr.facts, &wr.state)
 	if err != nil || replay {
 		return err
 	}
-	stores := func(dec writepath.Decision) bool { return dec.Action.Stores() }
-	if !wr.derived && (all || slices.ContainsFunc(decisions, stores)) {
-		if err := k.deriveFacts(ctx, wr); err != nil {
-			return err
-		}
-		if decisions, replay, err = writepath.Plan(wr.facts, &wr.state); err != nil || replay {
-			return err
-		}
-	}
-	var lacking []*writepath.Draft
-	for i, d := range wr.facts {
-		if !d.Embedded && (all || decisions[i].Action.Stores()) {
-			lacking = append(lacking, d)
-		}
-	}
-	return k.embedDrafts(ctx, wr, lacking)
+	return k.embedDrafts(ctx, lacking(nil, wr, decisions, all), wr.w.Keep)
 }
 
-// keepRaw makes the raw input durable before a model elsewhere is asked.
-func keepRaw(ctx context.Context, wr *writing) error {
-	if err := wr.w.Keep(ctx); err != nil && !errors.Is(err, writepath.ErrStale) {
+// deriveWrite makes the facts of a write, as far as something is to be stored.
+func (k *Kernel) deriveWrite(ctx context.Context, wr *writing, all bool) error {
+	decisions, replay, err := writepath.Plan(wr.facts, &wr.state)
+	if err != nil || replay || wr.derived {
+		return err
+	}
+	if stores := func(dec writepath.Decision) bool { return dec.Action.Stores() }; !all && !slices.ContainsFunc(decisions, stores) {
+		return nil
+	}
+	return k.deriveFacts(ctx, wr)
+}
+
+// unembedded is a draft of a write that the embedder has not been asked about.
+type unembedded struct {
+	*writepath.Draft
+
+	of *writing
+}
+
+// lacking adds the drafts of a write that are to be embedded.
+func lacking(drafts []unembedded, wr *writing, decisions []writepath.Decision, all bool) []unembedded {
+	for i, d := range wr.facts {
+		if !d.Embedded && (all || decisions[i].Action.Stores()) {
+			drafts = append(drafts, unembedded{d, wr})
+		}
+	}
+	return drafts
+}
+
+// keepRaw makes raw input durable before a model elsewhere is asked.
+func keepRaw(ctx context.Context, keep func(context.Context) error) error {
+	if err := keep(ctx); err != nil && !errors.Is(err, writepath.ErrStale) {
 		return err
 	}
 	return nil
 }
 
-// embedDrafts has all drafts embedded that may be sent to the model, in one call. A model that
-// fails is no error; nor is a text that may not go there, which is not asked for again.
-func (k *Kernel) embedDrafts(ctx context.Context, wr *writing, drafts []*writepath.Draft) error {
+// embedDrafts has all drafts embedded that may be sent to the model, in one call, and what they
+// were written as kept before. A model that fails is no error; nor is a text that may not go there,
+// which is not asked for again.
+func (k *Kernel) embedDrafts(ctx context.Context, drafts []unembedded, keep func(context.Context) error) error {
 	if len(drafts) == 0 {
 		return nil
 	}
 	if !k.model.InProcess {
-		if err := keepRaw(ctx, wr); err != nil {
+		if err := keepRaw(ctx, keep); err != nil {
 			return err
 		}
 	}
-	var sent []*writepath.Draft
+	var sent []unembedded
 	var texts []string
 	var classes []*mem.Classification
 	for _, d := range drafts {
 		if d.Embedded = true; k.maySend(&d.Classification) {
 			sent, texts, classes = append(sent, d), append(texts, d.Text), append(classes, &d.Classification)
 		} else {
-			wr.degrade(BrownoutWithheld)
+			d.of.degrade(BrownoutWithheld)
 		}
 	}
 	if len(sent) == 0 {
 		return nil
 	}
-	vectors, err := k.embedMany(ctx, wr.w.Who.Tenant(), texts, classes)
+	vectors, err := k.embedMany(ctx, drafts[0].of.w.Who.Tenant(), texts, classes)
 	if errors.Is(err, errEmbedding) {
-		wr.degrade(BrownoutEmbedder)
 		for _, d := range sent {
 			d.Unembedded = true
+			d.of.degrade(BrownoutEmbedder)
 		}
 		return nil
 	}
@@ -241,22 +284,31 @@ func (k *Kernel) commitWrite(ctx context.Context, wr *writing) error {
 	wr.state = final
 	switch {
 	case err != nil:
-		// What an attempt that came to nothing would have stored is not to be on record.
-		cur.detail, cur.event.MemoryID = audit.Detail{}, wr.draft.Supersedes
+		wr.retreat()
 		return tellTarget(cur, err, wr.targetHidden())
 	case replay:
-		if err := wr.reply.decode(final.Receipt); err != nil {
-			return err
-		}
-		wr.reply.Replayed = true
-		cur.detail = audit.Detail{}
-		cur.event.MemoryID = wr.reply.about(cur.event.MemoryID)
-		cur.detail.Str("replay", "true")
-		return nil
+		return wr.replay()
 	default:
 		cur.recorded = true
 		return nil
 	}
+}
+
+// retreat takes back what an attempt that came to nothing would have put on record.
+func (wr *writing) retreat() {
+	wr.cur.detail, wr.cur.event.MemoryID = audit.Detail{}, wr.draft.Supersedes
+}
+
+// replay answers with the receipt of an earlier write.
+func (wr *writing) replay() error {
+	if err := wr.reply.decode(wr.state.Receipt); err != nil {
+		return err
+	}
+	wr.reply.Replayed = true
+	wr.retreat()
+	wr.cur.event.MemoryID = wr.reply.about(wr.cur.event.MemoryID)
+	wr.cur.detail.Str("replay", "true")
+	return nil
 }
 
 // decode reads a stored receipt.

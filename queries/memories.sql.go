@@ -12,36 +12,45 @@ import (
 	"github.com/google/uuid"
 )
 
-const memoryDuplicate = `-- name: MemoryDuplicate :one
-SELECT m.id, coalesce(m.expires_at <= $1::timestamptz, false)::boolean AS expired FROM memkernel.memory_objects AS m
-WHERE m.tenant = $2 AND m.namespace = $3 AND m.dedupe_key = $4
+const memoryDuplicateMany = `-- name: MemoryDuplicateMany :many
+SELECT m.id, m.dedupe_key, m.expires_at FROM memkernel.memory_objects AS m
+WHERE m.tenant = $1 AND m.namespace = $2 AND m.dedupe_key = ANY((SELECT $3::bytea[])::bytea[])
     AND m.t_valid_to IS NULL AND m.status = 'active'
+LIMIT 100000
 `
 
-type MemoryDuplicateParams struct {
-	Now       time.Time
-	Tenant    string
-	Namespace string
+type MemoryDuplicateManyParams struct {
+	Tenant     string
+	Namespace  string
+	DedupeKeys [][]byte
+}
+
+type MemoryDuplicateManyRow struct {
+	ID        uuid.UUID
 	DedupeKey []byte
+	ExpiresAt *time.Time
 }
 
-type MemoryDuplicateRow struct {
-	ID      uuid.UUID
-	Expired bool
-}
-
-// MemoryDuplicate finds the one copy of a text in the writer's own namespace that has no end on
-// record: the current one, or one that has expired.
-func (q *Queries) MemoryDuplicate(ctx context.Context, arg MemoryDuplicateParams) (MemoryDuplicateRow, error) {
-	row := q.db.QueryRow(ctx, memoryDuplicate,
-		arg.Now,
-		arg.Tenant,
-		arg.Namespace,
-		arg.DedupeKey,
-	)
-	var i MemoryDuplicateRow
-	err := row.Scan(&i.ID, &i.Expired)
-	return i, err
+// MemoryDuplicateMany finds the one copy of each text in the writer's own namespace that has no end
+// on record: the current one, or one that has expired.
+func (q *Queries) MemoryDuplicateMany(ctx context.Context, arg MemoryDuplicateManyParams) ([]MemoryDuplicateManyRow, error) {
+	rows, err := q.db.Query(ctx, memoryDuplicateMany, arg.Tenant, arg.Namespace, arg.DedupeKeys)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []MemoryDuplicateManyRow{}
+	for rows.Next() {
+		var i MemoryDuplicateManyRow
+		if err := rows.Scan(&i.ID, &i.DedupeKey, &i.ExpiresAt); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const memoryEchoed = `-- name: MemoryEchoed :many
@@ -405,29 +414,30 @@ func (q *Queries) MemoryHistory(ctx context.Context, arg MemoryHistoryParams) ([
 	return items, nil
 }
 
-const memoryHold = `-- name: MemoryHold :one
+const memoryHoldMany = `-- name: MemoryHoldMany :one
 WITH held AS (
     SELECT m.id FROM memkernel.memory_objects AS m
-    WHERE m.tenant = $1 AND m.id = $2 AND m.namespace = $3 AND m.t_valid_to IS NULL AND m.status = 'active'
-        AND (m.expires_at IS NULL OR m.expires_at > $4::timestamptz)
+    WHERE m.tenant = $2 AND m.id = ANY((SELECT ($1::text[])::uuid[])::uuid[]) AND m.namespace = $3
+        AND m.t_valid_to IS NULL AND m.status = 'active' AND (m.expires_at IS NULL OR m.expires_at > $4::timestamptz)
+    ORDER BY m.id
     FOR SHARE
 )
-SELECT memkernel.expect(count(*), 1) FROM held
+SELECT memkernel.expect(count(*), cardinality((SELECT $1::text[])::text[])) FROM held
 `
 
-type MemoryHoldParams struct {
+type MemoryHoldManyParams struct {
+	Ids       []string
 	Tenant    string
-	ID        uuid.UUID
 	Namespace string
 	Now       time.Time
 }
 
-// MemoryHold locks the current copy against being closed until the transaction ends, so
+// MemoryHoldMany locks current copies against being closed until the transaction ends, so
 // that a duplicate is counted only while what it duplicates is believed.
-func (q *Queries) MemoryHold(ctx context.Context, arg MemoryHoldParams) (bool, error) {
-	row := q.db.QueryRow(ctx, memoryHold,
+func (q *Queries) MemoryHoldMany(ctx context.Context, arg MemoryHoldManyParams) (bool, error) {
+	row := q.db.QueryRow(ctx, memoryHoldMany,
+		arg.Ids,
 		arg.Tenant,
-		arg.ID,
 		arg.Namespace,
 		arg.Now,
 	)
@@ -508,6 +518,105 @@ func (q *Queries) MemoryInsert(ctx context.Context, arg MemoryInsertParams) erro
 		arg.ContentKey,
 		arg.Certainty,
 		arg.ExpiresAt,
+	)
+	return err
+}
+
+const memoryInsertMany = `-- name: MemoryInsertMany :exec
+INSERT INTO memkernel.memory_objects (tenant, id, namespace, kind, text, dedupe_key, event_time, event_end,
+    assertion_time, t_valid_from, provenance, source, actor, key_id, agent_id, tokens, capture_id,
+    terms, terms_length, terms_version, sensitivity, pii_subjects, secret_kinds, destinations, labels, content_key, certainty, expires_at)
+SELECT $1, r.id::uuid, $2, r.kind, r.text, r.dedupe_key, nullif(r.event_time, '0001-01-01 00:00:00+00'::timestamptz),
+    nullif(r.event_end, '0001-01-01 00:00:00+00'::timestamptz), r.valid_from, r.valid_from, r.provenance, r.source, $3,
+    $4::uuid, $5, r.tokens, r.capture_id::uuid,
+    ((SELECT $6::bigint[])::bigint[])[r.term_from:r.term_to], r.terms_length, $7,
+    r.sensitivity, r.pii_subjects::text[], r.secret_kinds::text[], r.destinations::text[], r.labels::text[],
+    nullif(r.content_key, ''), CASE WHEN r.certainty >= 0 THEN r.certainty END,
+    nullif(r.expires_at, '0001-01-01 00:00:00+00'::timestamptz)
+FROM (
+    SELECT unnest((SELECT $8::text[])::text[]) AS id, unnest((SELECT $9::text[])::text[]) AS kind,
+        unnest((SELECT $10::text[])::text[]) AS text, unnest((SELECT $11::bytea[])::bytea[]) AS dedupe_key,
+        unnest((SELECT $12::timestamptz[])::timestamptz[]) AS event_time,
+        unnest((SELECT $13::timestamptz[])::timestamptz[]) AS event_end,
+        unnest((SELECT $14::timestamptz[])::timestamptz[]) AS valid_from,
+        unnest((SELECT $15::text[])::text[]) AS provenance, unnest((SELECT $16::text[])::text[]) AS source,
+        unnest((SELECT $17::integer[])::integer[]) AS tokens, unnest((SELECT $18::text[])::text[]) AS capture_id,
+        unnest((SELECT $19::integer[])::integer[]) AS term_from, unnest((SELECT $20::integer[])::integer[]) AS term_to,
+        unnest((SELECT $21::integer[])::integer[]) AS terms_length,
+        unnest((SELECT $22::text[])::text[]) AS sensitivity, unnest((SELECT $23::text[])::text[]) AS pii_subjects,
+        unnest((SELECT $24::text[])::text[]) AS secret_kinds, unnest((SELECT $25::text[])::text[]) AS destinations,
+        unnest((SELECT $26::text[])::text[]) AS labels, unnest((SELECT $27::text[])::text[]) AS content_key,
+        unnest((SELECT $28::real[])::real[]) AS certainty,
+        unnest((SELECT $29::timestamptz[])::timestamptz[]) AS expires_at
+) AS r
+`
+
+type MemoryInsertManyParams struct {
+	Tenant        string
+	Namespace     string
+	Actor         string
+	KeyID         *uuid.UUID
+	AgentID       string
+	Terms         []int64
+	TermsVersion  int16
+	Ids           []string
+	Kinds         []string
+	Texts         []string
+	DedupeKeys    [][]byte
+	EventTimes    []time.Time
+	EventEnds     []time.Time
+	ValidFroms    []time.Time
+	Provenances   []string
+	Sources       []string
+	Tokens        []int32
+	CaptureIds    []string
+	TermFroms     []int32
+	TermTos       []int32
+	TermsLengths  []int32
+	Sensitivities []string
+	PiiSubjects   []string
+	SecretKinds   []string
+	Destinations  []string
+	Labels        []string
+	ContentKeys   []string
+	Certainties   []float32
+	Expiries      []time.Time
+}
+
+// MemoryInsertMany is MemoryInsert for memories of one writer. The arrays within a row come as the
+// text of an array, but for the terms, which stand one row's behind the other's: term_froms and
+// term_tos say which are whose. The year 1, an empty key and a negative certainty stand for NULL.
+func (q *Queries) MemoryInsertMany(ctx context.Context, arg MemoryInsertManyParams) error {
+	_, err := q.db.Exec(ctx, memoryInsertMany,
+		arg.Tenant,
+		arg.Namespace,
+		arg.Actor,
+		arg.KeyID,
+		arg.AgentID,
+		arg.Terms,
+		arg.TermsVersion,
+		arg.Ids,
+		arg.Kinds,
+		arg.Texts,
+		arg.DedupeKeys,
+		arg.EventTimes,
+		arg.EventEnds,
+		arg.ValidFroms,
+		arg.Provenances,
+		arg.Sources,
+		arg.Tokens,
+		arg.CaptureIds,
+		arg.TermFroms,
+		arg.TermTos,
+		arg.TermsLengths,
+		arg.Sensitivities,
+		arg.PiiSubjects,
+		arg.SecretKinds,
+		arg.Destinations,
+		arg.Labels,
+		arg.ContentKeys,
+		arg.Certainties,
+		arg.Expiries,
 	)
 	return err
 }

@@ -16,14 +16,14 @@ import (
 const gateHold = `-- name: GateHold :one
 SELECT memkernel.expect(count(*), 1)
 FROM memkernel.tenants AS t
-JOIN memkernel.namespaces AS n ON n.tenant = t.tenant AND n.path = $1 AND n.id = $2 AND n.tenant_id = $3
-LEFT JOIN memkernel.api_keys AS k ON k.tenant = t.tenant AND k.id = $4::uuid
+JOIN memkernel.namespaces AS n ON n.tenant = t.tenant AND n.path = $1 AND n.id = (SELECT $2::integer) AND n.tenant_id = (SELECT $3::integer)
+LEFT JOIN memkernel.api_keys AS k ON k.tenant = t.tenant AND k.id = (SELECT $4::uuid)
 WHERE t.tenant = $5 AND t.suspended_at IS NULL
-    AND ($4::uuid IS NULL OR (k.id IS NOT NULL
+    AND ((SELECT $4::uuid) IS NULL OR (k.id IS NOT NULL
         AND (k.expires_at IS NULL OR k.expires_at > $6::timestamptz) AND (k.revoked_at IS NULL OR k.revoked_at > $6::timestamptz)))
-    AND $7::jsonb = coalesce((
+    AND (SELECT $7::jsonb) = coalesce((
         SELECT jsonb_agg(q.document ORDER BY q.namespace)
-        FROM (SELECT unnest($8::text[]) AS path) AS visible
+        FROM (SELECT unnest((SELECT $8::text[])::text[]) AS path) AS visible
         CROSS JOIN LATERAL (
             SELECT p.namespace, p.document FROM memkernel.policies AS p
             WHERE p.tenant = t.tenant AND p.namespace = visible.path

@@ -387,6 +387,42 @@ func (q *Queries) TermCloseMany(ctx context.Context, arg TermCloseManyParams) er
 	return err
 }
 
+const termInsertAll = `-- name: TermInsertAll :exec
+INSERT INTO memkernel.memory_terms (tenant, ns, term, live, id, tf, length, tokens)
+SELECT $1, $2, r.term, true, ((SELECT ($3::text[])::uuid[])::uuid[])[r.at], r.tf,
+    ((SELECT $4::integer[])::integer[])[r.at], ((SELECT $5::integer[])::integer[])[r.at]
+FROM (
+    SELECT unnest((SELECT $6::bigint[])::bigint[]) AS term, unnest((SELECT $7::smallint[])::smallint[]) AS tf,
+        unnest((SELECT $8::integer[])::integer[]) AS at
+) AS r
+`
+
+type TermInsertAllParams struct {
+	TenantID int32
+	Ns       int32
+	Ids      []string
+	Lengths  []int32
+	Tokens   []int32
+	Terms    []int64
+	Tfs      []int16
+	Rows     []int32
+}
+
+// TermInsertAll is TermInsertMany for several memories of a namespace. rows says whose each term is.
+func (q *Queries) TermInsertAll(ctx context.Context, arg TermInsertAllParams) error {
+	_, err := q.db.Exec(ctx, termInsertAll,
+		arg.TenantID,
+		arg.Ns,
+		arg.Ids,
+		arg.Lengths,
+		arg.Tokens,
+		arg.Terms,
+		arg.Tfs,
+		arg.Rows,
+	)
+	return err
+}
+
 const termInsertMany = `-- name: TermInsertMany :exec
 INSERT INTO memkernel.memory_terms (tenant, ns, term, live, id, tf, length, tokens)
 SELECT $1, $2, unnest($3::bigint[]), true, $4, unnest($5::smallint[]), $6, $7
@@ -453,6 +489,45 @@ func (q *Queries) VectorInsert(ctx context.Context, arg VectorInsertParams) erro
 		arg.Tokens,
 		arg.Dim,
 		arg.Embedding,
+	)
+	return err
+}
+
+const vectorInsertMany = `-- name: VectorInsertMany :exec
+INSERT INTO memkernel.memory_vectors (tenant, id, model, ns, live, tokens, dim, embedding)
+SELECT $1, r.id::uuid, $2, $3, true, r.tokens, $4,
+    (((SELECT $5::real[])::real[])[r.from_at:r.to_at])::vector
+FROM (
+    SELECT unnest((SELECT $6::text[])::text[]) AS id, unnest((SELECT $7::integer[])::integer[]) AS tokens,
+        unnest((SELECT $8::integer[])::integer[]) AS from_at, unnest((SELECT $9::integer[])::integer[]) AS to_at
+) AS r
+`
+
+type VectorInsertManyParams struct {
+	TenantID   int32
+	Model      int32
+	Ns         int32
+	Dim        int32
+	Embeddings []float32
+	Ids        []string
+	Tokens     []int32
+	Froms      []int32
+	Tos        []int32
+}
+
+// VectorInsertMany is VectorInsert for several memories of a namespace, whose vectors stand one behind
+// the other: froms and tos say which components are whose.
+func (q *Queries) VectorInsertMany(ctx context.Context, arg VectorInsertManyParams) error {
+	_, err := q.db.Exec(ctx, vectorInsertMany,
+		arg.TenantID,
+		arg.Model,
+		arg.Ns,
+		arg.Dim,
+		arg.Embeddings,
+		arg.Ids,
+		arg.Tokens,
+		arg.Froms,
+		arg.Tos,
 	)
 	return err
 }

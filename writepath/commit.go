@@ -27,6 +27,9 @@ type State struct {
 	Receipt []byte
 	// ForeignReceipt reports that the idempotency key belongs to another request.
 	ForeignReceipt bool
+	// HandedOut are visible current memories that were handed out to the writer, by dedupe key, as
+	// far as a draft could be an echo of them.
+	HandedOut map[[32]byte]mem.ID
 }
 
 // Answered reports that an earlier write with the idempotency key settles this one.
@@ -42,8 +45,8 @@ type Standing struct {
 	// TargetHidden reports that the tenant has the named memory where it is not visible: for
 	// the audit log only.
 	TargetHidden bool
-	// Echoes are visible current memories that say what the draft says and that were handed out
-	// to its writer.
+	// Echoes are memories that say what the draft says and that were handed out to its writer. Plan
+	// takes them from State.HandedOut.
 	Echoes []mem.ID
 }
 
@@ -96,7 +99,9 @@ func Plan(drafts []*Draft, st *State) (decisions []Decision, replay bool, err er
 	}
 	decisions = make([]Decision, len(drafts))
 	for i, d := range drafts {
-		if decisions[i], err = Decide(d, &st.Standings[i]); err != nil {
+		standing := st.Standings[i]
+		standing.Echoes = d.Echoes(st.HandedOut)
+		if decisions[i], err = Decide(d, &standing); err != nil {
 			return nil, false, err
 		}
 	}

@@ -174,15 +174,16 @@ func newAnswer(
 // Eager reports that the write can be tried without looking first: it depends on nothing but
 // its one text being new, it names nobody, and all that it refers to is known.
 func (w *Write) Eager() bool {
-	if w.store.tx != nil || w.IdempotencyKey != "" || len(w.drafts) != 1 || w.store.models.id.Load() == 0 {
+	s := w.alone.store
+	if s.tx != nil || w.IdempotencyKey != "" || len(w.drafts) != 1 || s.models.id.Load() == 0 {
 		return false
 	}
 	d := w.drafts[0]
 	if !d.Supersedes.IsZero() || d.ContentKey != "" || len(d.Mentions) > 0 {
 		return false
 	}
-	w.place = w.store.known.get(w.Who.Namespace().String()).place
-	return w.place.ID != 0
+	w.alone.place = s.known.get(w.Who.Namespace().String()).place
+	return w.alone.place.ID != 0
 }
 
 // ApplyEagerly stores the draft as new, together with the check that its caller is let in
@@ -190,7 +191,7 @@ func (w *Write) Eager() bool {
 // where it is known to. writepath.ErrStale reports that it has to be looked at; nothing has
 // been written.
 func (w *Write) ApplyEagerly(ctx context.Context, policies *Known) error {
-	steps, err := w.steps(ctx, []writepath.Decision{{Action: writepath.Insert}})
+	steps, err := w.alone.steps(ctx, []Part{{Write: w, Decisions: []writepath.Decision{{Action: writepath.Insert}}}})
 	if err != nil {
 		return err
 	}
@@ -198,7 +199,7 @@ func (w *Write) ApplyEagerly(ctx context.Context, policies *Known) error {
 	p := queries.GateHoldParams{
 		Tenant: w.Who.Tenant(), KeyID: optionalKey(w.Who.KeyID()), Ts: w.Now, Namespaces: w.Who.Scope().Namespaces(),
 		Policies: policies.raw, Namespace: w.Who.Namespace().String(), DedupeKey: d.DedupeKey[:],
-		Ns: w.place.ID, TenantID: w.place.TenantID, EchoKeys: [][]byte{},
+		Ns: w.alone.place.ID, TenantID: w.alone.place.TenantID, EchoKeys: [][]byte{},
 	}
 	for i := range d.EchoKeys {
 		p.EchoKeys = append(p.EchoKeys, d.EchoKeys[i][:])
@@ -207,5 +208,5 @@ func (w *Write) ApplyEagerly(ctx context.Context, policies *Known) error {
 		_, err := q.GateHold(ctx, p)
 		return err
 	}
-	return w.store.run(ctx, append([]queries.Step{hold}, steps...)...)
+	return w.alone.store.run(ctx, append([]queries.Step{hold}, steps...)...)
 }

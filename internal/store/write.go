@@ -1,14 +1,11 @@
 package store
 
 import (
-	"bytes"
 	"context"
-	"math"
 	"slices"
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 
 	"github.com/memkernel/memkernel/acl"
 	"github.com/memkernel/memkernel/audit"
@@ -16,7 +13,6 @@ import (
 	"github.com/memkernel/memkernel/kernel/mem"
 	"github.com/memkernel/memkernel/queries"
 	"github.com/memkernel/memkernel/writepath"
-	"github.com/memkernel/memkernel/writepath/entity"
 )
 
 // Write is one write on its way into the database. It implements writepath.Ledger.
@@ -37,15 +33,10 @@ type Write struct {
 	// Outcome encodes the receipt and the audit row of what was decided for each draft.
 	Outcome func([]writepath.Decision) (receipt []byte, event audit.Event)
 
-	store  *Store
-	drafts []*draft
-	// tx is set inside Serialized.
-	tx       pgx.Tx
+	// alone is the batch that has this write and no other.
+	alone    Batch
+	drafts   []*draft
 	captured bool
-	place    place
-	// entities and aliases are what the drafts' mentions may mean.
-	entities []Entity
-	aliases  EntityNames
 }
 
 // draft is what the store makes of a draft.
@@ -57,13 +48,27 @@ type draft struct {
 	expired []mem.ID
 }
 
+// expire notes a memory that has expired and stands in the draft's place.
+func (d *draft) expire(id mem.ID) {
+	if !slices.Contains(d.expired, id) {
+		d.expired = append(d.expired, id)
+	}
+}
+
+// analyze derives the words of the draft, once.
+func (d *draft) analyze() {
+	if d.doc.Terms == nil {
+		d.doc = lexical.Analyze(d.Text)
+	}
+}
+
 // place is the pair of integers that stands for a namespace in the retrieval tables.
 type place queries.NamespaceIDRow
 
 var _ writepath.Ledger = (*Write)(nil)
 
 // Bind attaches the write to the store.
-func (s *Store) Bind(w *Write) { w.store = s }
+func (s *Store) Bind(w *Write) { w.alone = Batch{store: s, writes: []*Write{w}} }
 
 // Propose makes these the drafts of the write, in place of any others. They must be prepared
 // before State, and may not change after.
@@ -71,6 +76,13 @@ func (w *Write) Propose(drafts ...*writepath.Draft) {
 	w.drafts = make([]*draft, len(drafts))
 	for i, d := range drafts {
 		w.drafts[i] = &draft{Draft: d}
+	}
+}
+
+// Analyze derives the words of the drafts, which Apply does of those that lack them.
+func (w *Write) Analyze() {
+	for _, d := range w.drafts {
+		d.analyze()
 	}
 }
 
@@ -82,16 +94,7 @@ const (
 // Keep stores the raw input in a transaction of its own, before a remote model is asked.
 // A repeat call, and a call inside a host's transaction, where nothing is durable before the
 // host commits, does nothing.
-func (w *Write) Keep(ctx context.Context) error {
-	if w.captured || w.Attempt > 0 || w.store.InTx() {
-		return nil
-	}
-	err := w.store.run(ctx, func(ctx context.Context, q *queries.Queries) error {
-		return q.CaptureInsert(ctx, w.capture(capturePending, nil))
-	})
-	w.captured = err == nil
-	return err
-}
+func (w *Write) Keep(ctx context.Context) error { return w.alone.Keep(ctx) }
 
 func (w *Write) capture(state string, result []byte) queries.CaptureInsertParams {
 	p := queries.CaptureInsertParams{
@@ -105,216 +108,23 @@ func (w *Write) capture(state string, result []byte) queries.CaptureInsertParams
 	return p
 }
 
-// State implements writepath.Ledger.
-func (w *Write) State(ctx context.Context) (writepath.State, error) {
-	var st writepath.State
-	err := mapErr(queries.Pipeline(ctx, w.conn(), w.Probe(&st)...))
-	return st, err
-}
+// Probe returns the steps that read what bears on the drafts, to run with the gate.
+func (w *Write) Probe(st *writepath.State) []queries.Step { return w.alone.Probe(st) }
 
-func (w *Write) conn() conn {
-	if w.tx != nil {
-		return w.tx
-	}
-	return w.store.conn()
+// State implements writepath.Ledger.
+func (w *Write) State(ctx context.Context) (st writepath.State, err error) {
+	err = w.alone.State(ctx, &st)
+	return st, err
 }
 
 // Serialized implements writepath.Ledger.
 func (w *Write) Serialized(ctx context.Context, fn func(writepath.Ledger) error) error {
-	return w.store.inTx(ctx, func(tx pgx.Tx) error {
-		if _, err := queries.New(tx).WriteLock(ctx, queries.WriteLockParams{Namespace: w.Who.Namespace().String()}); err != nil {
-			return mapErr(err)
-		}
-		w.tx = tx
-		defer func() { w.tx = nil }()
-		return fn(w)
-	})
+	return w.alone.Serialized(ctx, func() error { return fn(w) })
 }
 
 // Apply implements writepath.Ledger.
 func (w *Write) Apply(ctx context.Context, decisions []writepath.Decision) error {
-	for i, d := range w.drafts {
-		if decisions[i].Action.Stores() && !d.Embedded {
-			return writepath.ErrUnprepared
-		}
-	}
-	steps, err := w.steps(ctx, decisions)
-	if err != nil {
-		return err
-	}
-	if w.tx != nil {
-		return mapErr(queries.Pipeline(ctx, w.tx, steps...))
-	}
-	return w.store.atomic(ctx, steps...)
-}
-
-// steps returns what carries the decisions out: the raw input first, which the memories refer to,
-// and the counters of the namespace last, which its other writers wait for.
-func (w *Write) steps(ctx context.Context, decisions []writepath.Decision) ([]queries.Step, error) {
-	receipt, event := w.Outcome(decisions)
-	steps := []queries.Step{w.finishCapture(receipt)}
-	var repeated []mem.ID // what is counted as asked for once more; not an echo, which nobody asked for
-	var closed []mem.ID
-	var stored []*draft
-	for _, i := range w.order() {
-		d, dec := w.drafts[i], decisions[i]
-		switch {
-		case !dec.Action.Stores():
-			if dec.Action == writepath.Duplicate {
-				repeated = append(repeated, dec.Memory)
-				steps = append(steps, w.hold(dec.Memory))
-			}
-			continue
-		case len(stored) == 0:
-			if err := w.ensureNamespace(ctx); err != nil {
-				return nil, err
-			}
-		}
-		if d.doc.Terms == nil {
-			d.doc = lexical.Analyze(d.Text)
-		}
-		stored = append(stored, d)
-		for _, id := range d.expired { // of such copies the database allows one
-			if !slices.Contains(closed, id) {
-				closed = append(closed, id)
-				steps = append(steps, expire(w.Who.Tenant(), w.Who.Namespace().String(), w.place, id, w.Now)...)
-			}
-		}
-		if dec.Action == writepath.Supersede {
-			closed = append(closed, dec.Memory)
-			steps = append(steps, w.supersede(d, dec.Memory))
-			steps = append(steps, closeArms(w.Who.Tenant(), w.Who.Namespace().String(), w.place, dec.Memory)...)
-		} else {
-			steps = append(steps, w.insert(d))
-		}
-	}
-	index, err := w.index(ctx, stored)
-	if err != nil {
-		return nil, err
-	}
-	steps = append(append(steps, index...), appendEvent(&event))
-	if len(repeated) > 0 && !w.store.InTx() { // a host's transaction could hold the counter for long, and readers would wait for it
-		var bumps queries.AccessBumpManyParams
-		addBumps(&bumps, &event, repeated)
-		steps = append(steps, bump(bumps))
-	}
-	if len(stored) > 0 {
-		var length int64
-		for _, d := range stored {
-			length += int64(d.doc.Length)
-		}
-		steps = append(steps, bumpNamespace(w.Who.Tenant(), w.Who.Namespace().String(), int64(len(stored)), length, closed...))
-	}
-	return steps, nil
-}
-
-// order returns the places of the drafts in an order that all writers share, so that those who
-// meet the same texts do not wait for each other in a circle.
-func (w *Write) order() []int {
-	order := make([]int, len(w.drafts))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int {
-		return bytes.Compare(w.drafts[a].DedupeKey[:], w.drafts[b].DedupeKey[:])
-	})
-	return order
-}
-
-// index returns the steps by which new memories are found: by what they name, by vector and by
-// word.
-func (w *Write) index(ctx context.Context, stored []*draft) ([]queries.Step, error) {
-	var steps []queries.Step
-	if mentions := mentionsOf(stored); len(slices.Concat(mentions...)) > 0 {
-		named := make([]Named, len(stored))
-		for i, links := range entity.ResolveTogether(mentions, JoinEntities(w.entities, w.aliases)) {
-			named[i] = Named{Memory: stored[i].ID, Links: links}
-		}
-		steps = append(steps, w.store.LinkEntities(w.Who, w.Now, named, w.NewID)...)
-	}
-	for _, d := range stored {
-		if d.Embedding != nil {
-			model, err := w.store.modelID(ctx, w.conn())
-			if err != nil {
-				return nil, err
-			}
-			steps = append(steps, w.insertVector(d, model))
-		}
-		if d.Unembedded {
-			steps = append(steps, w.insertGap(d.ID))
-		}
-		if len(d.doc.Terms) > 0 {
-			steps = append(steps, w.insertTerms(d))
-		}
-	}
-	return steps, nil
-}
-
-// mentionsOf returns the names in each of the drafts.
-func mentionsOf(drafts []*draft) [][]entity.Mention {
-	out := make([][]entity.Mention, len(drafts))
-	for i, d := range drafts {
-		out[i] = d.Mentions
-	}
-	return out
-}
-
-func (w *Write) ensureNamespace(ctx context.Context) error {
-	if w.place.ID != 0 {
-		return nil
-	}
-	id, err := queries.New(w.conn()).NamespaceEnsure(ctx, queries.NamespaceEnsureParams{
-		Tenant: w.Who.Tenant(), Path: w.Who.Namespace().String(),
-	})
-	if err != nil {
-		// No row: another transaction has made it and is about to commit.
-		return mapErr(staleIfMissing(err))
-	}
-	w.place = place(id)
-	return nil
-}
-
-// keepPlace remembers the place for later writes, unless a transaction of the host's could still
-// undo it.
-func (w *Write) keepPlace() {
-	if w.store.tx == nil && w.tx == nil {
-		w.store.known.keepPlace(w.Who.Namespace().String(), w.place)
-	}
-}
-
-func staleIfMissing(err error) error {
-	if noRows(err) == nil {
-		return writepath.ErrStale
-	}
-	return err
-}
-
-func (w *Write) finishCapture(receipt []byte) queries.Step {
-	if w.Attempt > 0 {
-		return w.finishTicket(receipt)
-	}
-	return func(ctx context.Context, q *queries.Queries) error {
-		if w.captured {
-			_, err := q.CaptureFinish(ctx, queries.CaptureFinishParams{
-				Tenant: w.Who.Tenant(), ID: uuid.UUID(w.Capture), Result: receipt, FinishedAt: optionalTime(w.Now),
-			})
-			return err
-		}
-		return q.CaptureInsert(ctx, w.capture(captureDone, receipt))
-	}
-}
-
-func (w *Write) hold(id mem.ID) queries.Step {
-	return func(ctx context.Context, q *queries.Queries) error {
-		_, err := q.MemoryHold(ctx, queries.MemoryHoldParams{
-			Tenant: w.Who.Tenant(), ID: uuid.UUID(id), Namespace: w.Who.Namespace().String(), Now: w.Now,
-		})
-		return err
-	}
-}
-
-func (w *Write) insert(d *draft) queries.Step {
-	return func(ctx context.Context, q *queries.Queries) error { return q.MemoryInsert(ctx, w.insertParams(d)) }
+	return w.alone.Apply(ctx, Part{Write: w, Decisions: decisions})
 }
 
 func (w *Write) insertParams(d *draft) queries.MemoryInsertParams {
@@ -350,28 +160,9 @@ func (w *Write) supersede(d *draft, victim mem.ID) queries.Step {
 	}
 }
 
-func (w *Write) insertVector(d *draft, model int32) queries.Step {
-	return func(ctx context.Context, q *queries.Queries) error {
-		return q.VectorInsert(ctx, queries.VectorInsertParams{
-			TenantID: w.place.TenantID, ID: uuid.UUID(d.ID), Model: model, Ns: w.place.ID,
-			Tokens: int32(d.Tokens), Dim: int32(len(d.Embedding)), Embedding: d.Embedding, //nolint:gosec // bounded
-		})
-	}
-}
-
-func (w *Write) insertTerms(d *draft) queries.Step {
-	hashes := make([]int64, len(d.doc.Terms))
-	tfs := make([]int16, len(d.doc.Terms))
-	for i, t := range d.doc.Terms {
-		hashes[i] = t.Hash
-		tfs[i] = int16(min(t.TF, math.MaxInt16)) //nolint:gosec // BM25 saturates long before
-	}
-	return func(ctx context.Context, q *queries.Queries) error {
-		return q.TermInsertMany(ctx, queries.TermInsertManyParams{
-			TenantID: w.place.TenantID, Ns: w.place.ID, ID: uuid.UUID(d.ID), Terms: hashes, Tfs: tfs,
-			Length: int32(d.doc.Length), Tokens: int32(d.Tokens), //nolint:gosec // bounded by the text limit
-		})
-	}
+// finish is capture for raw input that is kept already.
+func (w *Write) finish(receipt []byte) queries.CaptureFinishParams {
+	return queries.CaptureFinishParams{Tenant: w.Who.Tenant(), ID: uuid.UUID(w.Capture), Result: receipt, FinishedAt: optionalTime(w.Now)}
 }
 
 // closeArms takes a memory out of what the retrieval arms search.

@@ -8,6 +8,37 @@ VALUES (@tenant, @id, @namespace, @kind, @text, @dedupe_key, sqlc.narg('event_ti
     @sensitivity::text, @pii_subjects::text[], @secret_kinds::text[], @destinations::text[], @labels::text[],
     sqlc.narg('content_key')::text, sqlc.narg('certainty')::real, sqlc.narg('expires_at')::timestamptz);
 
+-- MemoryInsertMany is MemoryInsert for memories of one writer. The arrays within a row come as the
+-- text of an array, but for the terms, which stand one row's behind the other's: term_froms and
+-- term_tos say which are whose. The year 1, an empty key and a negative certainty stand for NULL.
+-- name: MemoryInsertMany :exec
+INSERT INTO memkernel.memory_objects (tenant, id, namespace, kind, text, dedupe_key, event_time, event_end,
+    assertion_time, t_valid_from, provenance, source, actor, key_id, agent_id, tokens, capture_id,
+    terms, terms_length, terms_version, sensitivity, pii_subjects, secret_kinds, destinations, labels, content_key, certainty, expires_at)
+SELECT @tenant, r.id::uuid, @namespace, r.kind, r.text, r.dedupe_key, nullif(r.event_time, '0001-01-01 00:00:00+00'::timestamptz),
+    nullif(r.event_end, '0001-01-01 00:00:00+00'::timestamptz), r.valid_from, r.valid_from, r.provenance, r.source, @actor,
+    sqlc.narg('key_id')::uuid, @agent_id, r.tokens, r.capture_id::uuid,
+    ((SELECT @terms::bigint[])::bigint[])[r.term_from:r.term_to], r.terms_length, @terms_version,
+    r.sensitivity, r.pii_subjects::text[], r.secret_kinds::text[], r.destinations::text[], r.labels::text[],
+    nullif(r.content_key, ''), CASE WHEN r.certainty >= 0 THEN r.certainty END,
+    nullif(r.expires_at, '0001-01-01 00:00:00+00'::timestamptz)
+FROM (
+    SELECT unnest((SELECT @ids::text[])::text[]) AS id, unnest((SELECT @kinds::text[])::text[]) AS kind,
+        unnest((SELECT @texts::text[])::text[]) AS text, unnest((SELECT @dedupe_keys::bytea[])::bytea[]) AS dedupe_key,
+        unnest((SELECT @event_times::timestamptz[])::timestamptz[]) AS event_time,
+        unnest((SELECT @event_ends::timestamptz[])::timestamptz[]) AS event_end,
+        unnest((SELECT @valid_froms::timestamptz[])::timestamptz[]) AS valid_from,
+        unnest((SELECT @provenances::text[])::text[]) AS provenance, unnest((SELECT @sources::text[])::text[]) AS source,
+        unnest((SELECT @tokens::integer[])::integer[]) AS tokens, unnest((SELECT @capture_ids::text[])::text[]) AS capture_id,
+        unnest((SELECT @term_froms::integer[])::integer[]) AS term_from, unnest((SELECT @term_tos::integer[])::integer[]) AS term_to,
+        unnest((SELECT @terms_lengths::integer[])::integer[]) AS terms_length,
+        unnest((SELECT @sensitivities::text[])::text[]) AS sensitivity, unnest((SELECT @pii_subjects::text[])::text[]) AS pii_subjects,
+        unnest((SELECT @secret_kinds::text[])::text[]) AS secret_kinds, unnest((SELECT @destinations::text[])::text[]) AS destinations,
+        unnest((SELECT @labels::text[])::text[]) AS labels, unnest((SELECT @content_keys::text[])::text[]) AS content_key,
+        unnest((SELECT @certainties::real[])::real[]) AS certainty,
+        unnest((SELECT @expiries::timestamptz[])::timestamptz[]) AS expires_at
+) AS r;
+
 -- MemorySupersede closes the victim and inserts its successor in one statement. The guard
 -- is the victim being current and in the writer's own namespace. If it is not, the
 -- transaction aborts with MK001 and nothing has happened. The victim was believed for a
@@ -46,12 +77,13 @@ WITH closed AS (
 )
 SELECT memkernel.expect(count(*), 1) FROM closed;
 
--- MemoryDuplicate finds the one copy of a text in the writer's own namespace that has no end on
--- record: the current one, or one that has expired.
--- name: MemoryDuplicate :one
-SELECT m.id, coalesce(m.expires_at <= @now::timestamptz, false)::boolean AS expired FROM memkernel.memory_objects AS m
-WHERE m.tenant = @tenant AND m.namespace = @namespace AND m.dedupe_key = @dedupe_key
-    AND m.t_valid_to IS NULL AND m.status = 'active';
+-- MemoryDuplicateMany finds the one copy of each text in the writer's own namespace that has no end
+-- on record: the current one, or one that has expired.
+-- name: MemoryDuplicateMany :many
+SELECT m.id, m.dedupe_key, m.expires_at FROM memkernel.memory_objects AS m
+WHERE m.tenant = @tenant AND m.namespace = @namespace AND m.dedupe_key = ANY((SELECT @dedupe_keys::bytea[])::bytea[])
+    AND m.t_valid_to IS NULL AND m.status = 'active'
+LIMIT 100000;
 
 -- MemoryRefreshed finds the current memory of the writer's own namespace that is about the same
 -- thing, and says whether it has expired.
@@ -73,16 +105,17 @@ WHERE m.tenant = @tenant AND m.namespace = ANY((SELECT @namespaces::text[])::tex
     AND (m.expires_at IS NULL OR m.expires_at > @now::timestamptz)
 LIMIT 1000;
 
--- MemoryHold locks the current copy against being closed until the transaction ends, so
+-- MemoryHoldMany locks current copies against being closed until the transaction ends, so
 -- that a duplicate is counted only while what it duplicates is believed.
--- name: MemoryHold :one
+-- name: MemoryHoldMany :one
 WITH held AS (
     SELECT m.id FROM memkernel.memory_objects AS m
-    WHERE m.tenant = @tenant AND m.id = @id AND m.namespace = @namespace AND m.t_valid_to IS NULL AND m.status = 'active'
-        AND (m.expires_at IS NULL OR m.expires_at > @now::timestamptz)
+    WHERE m.tenant = @tenant AND m.id = ANY((SELECT (@ids::text[])::uuid[])::uuid[]) AND m.namespace = @namespace
+        AND m.t_valid_to IS NULL AND m.status = 'active' AND (m.expires_at IS NULL OR m.expires_at > @now::timestamptz)
+    ORDER BY m.id
     FOR SHARE
 )
-SELECT memkernel.expect(count(*), 1) FROM held;
+SELECT memkernel.expect(count(*), cardinality((SELECT @ids::text[])::text[])) FROM held;
 
 -- MemoryTarget describes a visible memory and the current head of its chain, for a write
 -- that wants to change it.

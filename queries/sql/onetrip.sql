@@ -136,14 +136,14 @@ LIMIT cardinality(@ids::text[]);
 -- name: GateHold :one
 SELECT memkernel.expect(count(*), 1)
 FROM memkernel.tenants AS t
-JOIN memkernel.namespaces AS n ON n.tenant = t.tenant AND n.path = @namespace AND n.id = @ns AND n.tenant_id = @tenant_id
-LEFT JOIN memkernel.api_keys AS k ON k.tenant = t.tenant AND k.id = sqlc.narg('key_id')::uuid
+JOIN memkernel.namespaces AS n ON n.tenant = t.tenant AND n.path = @namespace AND n.id = (SELECT @ns::integer) AND n.tenant_id = (SELECT @tenant_id::integer)
+LEFT JOIN memkernel.api_keys AS k ON k.tenant = t.tenant AND k.id = (SELECT sqlc.narg('key_id')::uuid)
 WHERE t.tenant = @tenant AND t.suspended_at IS NULL
-    AND (sqlc.narg('key_id')::uuid IS NULL OR (k.id IS NOT NULL
+    AND ((SELECT sqlc.narg('key_id')::uuid) IS NULL OR (k.id IS NOT NULL
         AND (k.expires_at IS NULL OR k.expires_at > @ts::timestamptz) AND (k.revoked_at IS NULL OR k.revoked_at > @ts::timestamptz)))
-    AND @policies::jsonb = coalesce((
+    AND (SELECT @policies::jsonb) = coalesce((
         SELECT jsonb_agg(q.document ORDER BY q.namespace)
-        FROM (SELECT unnest(@namespaces::text[]) AS path) AS visible
+        FROM (SELECT unnest((SELECT @namespaces::text[])::text[]) AS path) AS visible
         CROSS JOIN LATERAL (
             SELECT p.namespace, p.document FROM memkernel.policies AS p
             WHERE p.tenant = t.tenant AND p.namespace = visible.path

@@ -23,6 +23,8 @@ type Link struct {
 	Type      Type
 	// Reason says why it is this one, "" for a new one.
 	Reason Reason
+	// NewID is what the entity is to be called if it is made, zero if that is for whoever makes it.
+	NewID mem.ID
 	// Suggestions are others that may be the same. Nothing was done about them.
 	Suggestions []Candidate
 }
@@ -45,13 +47,12 @@ func (l *Link) Learns() bool { return !l.IsNew() && !l.Reason.exact() && l.Reaso
 // told from what does not exist. Links come in the order of the mentions; a mention without a
 // canonical key, or with one of more than 400 bytes, has none. The inputs are not changed.
 func Resolve(mentions []Mention, known []Entity) []Link {
-	return ResolveTogether([][]Mention{mentions}, known)[0]
+	return newIndex(known).resolveAll([][]Mention{mentions})[0]
 }
 
-// ResolveTogether is Resolve for texts that were one before they were taken apart: a name that is
-// new in several of them is one entity, and what one of them spells out explains the others.
-func ResolveTogether(texts [][]Mention, known []Entity) [][]Link {
-	x := newIndex(known)
+// resolveAll resolves the names in texts that are one: a name that is new in several of them is one
+// entity, and what one of them spells out explains the others.
+func (x *index) resolveAll(texts [][]Mention) [][]Link {
 	type place struct{ text, mention int }
 	var order []place
 	for i, mentions := range texts {
