@@ -34,7 +34,7 @@ func (q *Queries) MemoryDuplicate(ctx context.Context, arg MemoryDuplicateParams
 
 const memoryGet = `-- name: MemoryGet :many
 SELECT m.id, m.namespace, m.kind, m.text, m.event_time, m.event_end, m.assertion_time, m.t_valid_from, m.t_valid_to,
-    m.end_reason, m.end_note, m.supersedes, m.status, m.provenance, m.source, m.actor, m.agent_id, m.tokens,
+    m.end_reason, m.end_note, m.supersedes, m.superseded_by, m.status, m.provenance, m.source, m.actor, m.agent_id, m.tokens,
     m.sensitivity, m.pii_subjects, m.secret_kinds, m.destinations, m.labels
 FROM memkernel.memory_objects AS m
 WHERE m.tenant = $1 AND m.namespace = ANY($2::text[]) AND m.status = 'active'
@@ -61,6 +61,7 @@ type MemoryGetRow struct {
 	EndReason     *string
 	EndNote       *string
 	Supersedes    *uuid.UUID
+	SupersededBy  *uuid.UUID
 	Status        string
 	Provenance    string
 	Source        string
@@ -98,6 +99,7 @@ func (q *Queries) MemoryGet(ctx context.Context, arg MemoryGetParams) ([]MemoryG
 			&i.EndReason,
 			&i.EndNote,
 			&i.Supersedes,
+			&i.SupersededBy,
 			&i.Status,
 			&i.Provenance,
 			&i.Source,
@@ -121,22 +123,31 @@ func (q *Queries) MemoryGet(ctx context.Context, arg MemoryGetParams) ([]MemoryG
 }
 
 const memoryGetAsOf = `-- name: MemoryGetAsOf :many
+WITH RECURSIVE chains AS (
+    SELECT coalesce(o.chain, o.id) AS chain, '-infinity'::timestamptz AS since FROM memkernel.memory_objects AS o
+    WHERE o.tenant = $1 AND o.namespace = ANY($2::text[]) AND o.id = $4
+    UNION
+    SELECT coalesce(s.chain, s.id), e.t_valid_to FROM chains AS l
+    JOIN memkernel.memory_objects AS e ON e.tenant = $1 AND e.namespace = ANY($2::text[])
+        AND (e.id = l.chain OR e.chain = l.chain) AND e.superseded_by IS NOT NULL AND e.t_valid_to <= $3::timestamptz
+    JOIN memkernel.memory_objects AS s ON s.tenant = e.tenant AND s.namespace = e.namespace AND s.id = e.superseded_by
+)
 SELECT m.id, m.namespace, m.kind, m.text, m.event_time, m.event_end, m.assertion_time, m.t_valid_from, m.t_valid_to,
-    m.end_reason, m.end_note, m.supersedes, m.status, m.provenance, m.source, m.actor, m.agent_id, m.tokens,
+    m.end_reason, m.end_note, m.supersedes, m.superseded_by, m.status, m.provenance, m.source, m.actor, m.agent_id, m.tokens,
     m.sensitivity, m.pii_subjects, m.secret_kinds, m.destinations, m.labels
-FROM memkernel.memory_objects AS o
-JOIN memkernel.memory_objects AS m ON m.tenant = o.tenant AND m.namespace = o.namespace
-    AND (m.id = coalesce(o.chain, o.id) OR m.chain = coalesce(o.chain, o.id))
-WHERE o.tenant = $1 AND o.namespace = ANY($2::text[]) AND o.id = $3
-    AND m.status = 'active' AND m.t_valid_from <= $4 AND (m.t_valid_to IS NULL OR m.t_valid_to > $4)
+FROM chains AS l
+JOIN memkernel.memory_objects AS m ON m.tenant = $1 AND m.namespace = ANY($2::text[])
+    AND (m.id = l.chain OR m.chain = l.chain)
+WHERE m.status = 'active' AND l.since <= $3::timestamptz AND m.t_valid_from <= $3::timestamptz
+    AND (m.t_valid_to IS NULL OR m.t_valid_to > $3::timestamptz)
 LIMIT 1
 `
 
 type MemoryGetAsOfParams struct {
 	Tenant     string
 	Namespaces []string
-	ID         uuid.UUID
 	AsOf       time.Time
+	ID         uuid.UUID
 }
 
 type MemoryGetAsOfRow struct {
@@ -152,6 +163,7 @@ type MemoryGetAsOfRow struct {
 	EndReason     *string
 	EndNote       *string
 	Supersedes    *uuid.UUID
+	SupersededBy  *uuid.UUID
 	Status        string
 	Provenance    string
 	Source        string
@@ -165,12 +177,13 @@ type MemoryGetAsOfRow struct {
 	Labels        []string
 }
 
+// MemoryGetAsOf goes on to another chain where the memory's was closed in its favour, from then on.
 func (q *Queries) MemoryGetAsOf(ctx context.Context, arg MemoryGetAsOfParams) ([]MemoryGetAsOfRow, error) {
 	rows, err := q.db.Query(ctx, memoryGetAsOf,
 		arg.Tenant,
 		arg.Namespaces,
-		arg.ID,
 		arg.AsOf,
+		arg.ID,
 	)
 	if err != nil {
 		return nil, err
@@ -192,6 +205,7 @@ func (q *Queries) MemoryGetAsOf(ctx context.Context, arg MemoryGetAsOfParams) ([
 			&i.EndReason,
 			&i.EndNote,
 			&i.Supersedes,
+			&i.SupersededBy,
 			&i.Status,
 			&i.Provenance,
 			&i.Source,
@@ -236,7 +250,7 @@ func (q *Queries) MemoryHidden(ctx context.Context, arg MemoryHiddenParams) (boo
 
 const memoryHistory = `-- name: MemoryHistory :many
 SELECT m.id, m.namespace, m.kind, m.text, m.event_time, m.event_end, m.assertion_time, m.t_valid_from, m.t_valid_to,
-    m.end_reason, m.end_note, m.supersedes, m.status, m.provenance, m.source, m.actor, m.agent_id, m.tokens,
+    m.end_reason, m.end_note, m.supersedes, m.superseded_by, m.status, m.provenance, m.source, m.actor, m.agent_id, m.tokens,
     m.sensitivity, m.pii_subjects, m.secret_kinds, m.destinations, m.labels
 FROM memkernel.memory_objects AS o
 JOIN memkernel.memory_objects AS m ON m.tenant = o.tenant AND m.namespace = o.namespace
@@ -270,6 +284,7 @@ type MemoryHistoryRow struct {
 	EndReason     *string
 	EndNote       *string
 	Supersedes    *uuid.UUID
+	SupersededBy  *uuid.UUID
 	Status        string
 	Provenance    string
 	Source        string
@@ -284,7 +299,8 @@ type MemoryHistoryRow struct {
 }
 
 // MemoryHistory lists a visible memory's whole chain, newest first, or what of it is older
-// than one of its rows.
+// than one of its rows. It does not go on to other chains: of several that were closed in favour
+// of one memory there is no order.
 func (q *Queries) MemoryHistory(ctx context.Context, arg MemoryHistoryParams) ([]MemoryHistoryRow, error) {
 	rows, err := q.db.Query(ctx, memoryHistory,
 		arg.Tenant,
@@ -313,6 +329,7 @@ func (q *Queries) MemoryHistory(ctx context.Context, arg MemoryHistoryParams) ([
 			&i.EndReason,
 			&i.EndNote,
 			&i.Supersedes,
+			&i.SupersededBy,
 			&i.Status,
 			&i.Provenance,
 			&i.Source,
@@ -360,13 +377,17 @@ func (q *Queries) MemoryHold(ctx context.Context, arg MemoryHoldParams) (bool, e
 }
 
 const memoryInsert = `-- name: MemoryInsert :exec
+WITH noted AS (
+    INSERT INTO memkernel.conflict_checks (tenant, memory_id, namespace, replaces, marked_at, due_at)
+    SELECT $1, $2, $3, $27::uuid, $9, $9 WHERE $28::boolean
+)
 INSERT INTO memkernel.memory_objects (tenant, id, namespace, kind, text, dedupe_key, event_time, event_end,
-    assertion_time, t_valid_from, provenance, source, actor, key_id, agent_id, tokens, capture_id,
+    assertion_time, t_valid_from, status, provenance, source, actor, key_id, agent_id, tokens, capture_id,
     terms, terms_length, terms_version, sensitivity, pii_subjects, secret_kinds, destinations, labels)
 VALUES ($1, $2, $3, $4, $5, $6, $7::timestamptz,
-    $8::timestamptz, $9, $10, $11, $12, $13,
-    $14::uuid, $15, $16, $17, $18, $19, $20,
-    $21::text, $22::text[], $23::text[], $24::text[], $25::text[])
+    $8::timestamptz, $9, $10, $11, $12, $13, $14,
+    $15::uuid, $16, $17, $18, $19, $20, $21,
+    $22::text, $23::text[], $24::text[], $25::text[], $26::text[])
 `
 
 type MemoryInsertParams struct {
@@ -380,6 +401,7 @@ type MemoryInsertParams struct {
 	EventEnd      *time.Time
 	AssertionTime time.Time
 	TValidFrom    time.Time
+	Status        string
 	Provenance    string
 	Source        string
 	Actor         string
@@ -395,8 +417,13 @@ type MemoryInsertParams struct {
 	SecretKinds   []string
 	Destinations  []string
 	Labels        []string
+	Replaces      *uuid.UUID
+	Unchecked     bool
 }
 
+// MemoryInsert stores a new memory and, with unchecked, notes that it is to be compared with its
+// neighbours.
+// @sqlc-vet-disable namespace-predicate
 func (q *Queries) MemoryInsert(ctx context.Context, arg MemoryInsertParams) error {
 	_, err := q.db.Exec(ctx, memoryInsert,
 		arg.Tenant,
@@ -409,6 +436,7 @@ func (q *Queries) MemoryInsert(ctx context.Context, arg MemoryInsertParams) erro
 		arg.EventEnd,
 		arg.AssertionTime,
 		arg.TValidFrom,
+		arg.Status,
 		arg.Provenance,
 		arg.Source,
 		arg.Actor,
@@ -424,6 +452,8 @@ func (q *Queries) MemoryInsert(ctx context.Context, arg MemoryInsertParams) erro
 		arg.SecretKinds,
 		arg.Destinations,
 		arg.Labels,
+		arg.Replaces,
+		arg.Unchecked,
 	)
 	return err
 }
@@ -461,7 +491,7 @@ func (q *Queries) MemoryRetract(ctx context.Context, arg MemoryRetractParams) (b
 
 const memoryServe = `-- name: MemoryServe :many
 SELECT m.id, m.namespace, m.kind, m.text, m.event_time, m.event_end, m.assertion_time, m.t_valid_from, m.t_valid_to,
-    m.end_reason, m.end_note, m.supersedes, m.status, m.provenance, m.source, m.actor, m.agent_id, m.tokens,
+    m.end_reason, m.end_note, m.supersedes, m.superseded_by, m.status, m.provenance, m.source, m.actor, m.agent_id, m.tokens,
     m.sensitivity, m.pii_subjects, m.secret_kinds, m.destinations, m.labels
 FROM memkernel.memory_objects AS m
 WHERE m.tenant = $1 AND m.id = ANY(($2::text[])::uuid[]) AND m.namespace = ANY($3::text[]) AND m.status = 'active'
@@ -495,6 +525,7 @@ type MemoryServeRow struct {
 	EndReason     *string
 	EndNote       *string
 	Supersedes    *uuid.UUID
+	SupersededBy  *uuid.UUID
 	Status        string
 	Provenance    string
 	Source        string
@@ -539,6 +570,7 @@ func (q *Queries) MemoryServe(ctx context.Context, arg MemoryServeParams) ([]Mem
 			&i.EndReason,
 			&i.EndNote,
 			&i.Supersedes,
+			&i.SupersededBy,
 			&i.Status,
 			&i.Provenance,
 			&i.Source,
@@ -566,7 +598,9 @@ SELECT m.kind, count(*) FILTER (WHERE m.t_valid_to IS NULL AND m.status = 'activ
     count(*) FILTER (WHERE m.end_reason = 'superseded') AS superseded,
     count(*) FILTER (WHERE m.end_reason = 'retracted') AS retracted,
     count(*) FILTER (WHERE m.end_reason = 'expired') AS expired,
-    coalesce(sum(m.tokens) FILTER (WHERE m.t_valid_to IS NULL AND m.status = 'active'), 0)::bigint AS live_tokens
+    coalesce(sum(m.tokens) FILTER (WHERE m.t_valid_to IS NULL AND m.status = 'active'), 0)::bigint AS live_tokens,
+    count(*) FILTER (WHERE m.t_valid_to IS NULL AND m.status = 'held') AS held,
+    count(*) FILTER (WHERE m.t_valid_to IS NULL AND m.status = 'disputed') AS disputed
 FROM memkernel.memory_objects AS m
 WHERE m.tenant = $1 AND m.namespace = ANY($2::text[])
 GROUP BY m.kind
@@ -585,6 +619,8 @@ type MemoryStatsRow struct {
 	Retracted  int64
 	Expired    int64
 	LiveTokens int64
+	Held       int64
+	Disputed   int64
 }
 
 func (q *Queries) MemoryStats(ctx context.Context, arg MemoryStatsParams) ([]MemoryStatsRow, error) {
@@ -603,6 +639,8 @@ func (q *Queries) MemoryStats(ctx context.Context, arg MemoryStatsParams) ([]Mem
 			&i.Retracted,
 			&i.Expired,
 			&i.LiveTokens,
+			&i.Held,
+			&i.Disputed,
 		); err != nil {
 			return nil, err
 		}
@@ -618,17 +656,20 @@ const memorySupersede = `-- name: MemorySupersede :one
 WITH closed AS (
     UPDATE memkernel.memory_objects AS v
     SET t_valid_to = greatest($1::timestamptz, v.t_valid_from + interval '1 microsecond'), end_reason = 'superseded'
-    WHERE v.tenant = $2 AND v.id = $3 AND v.namespace = $4 AND v.t_valid_to IS NULL AND v.status = 'active'
+    WHERE v.tenant = $2 AND v.id = $3 AND v.namespace = $4 AND v.t_valid_to IS NULL
     RETURNING v.id, coalesce(v.chain, v.id) AS chain, v.chain_pos, v.t_valid_to
+), noted AS (
+    INSERT INTO memkernel.conflict_checks (tenant, memory_id, namespace, marked_at, due_at)
+    SELECT $2, $5, $4, $6, $6 WHERE $7::boolean
 ), made AS (
     INSERT INTO memkernel.memory_objects (tenant, id, namespace, kind, text, dedupe_key, event_time, event_end,
         assertion_time, t_valid_from, provenance, source, actor, key_id, agent_id, tokens, capture_id,
         terms, terms_length, terms_version, sensitivity, pii_subjects, secret_kinds, destinations, labels,
         supersedes, chain, chain_pos)
-    SELECT $2, $5, $4, $6, $7, $8, $9::timestamptz,
-        $10::timestamptz, $11, c.t_valid_to, $12, $13, $14,
-        $15::uuid, $16, $17, $18, $19, $20, $21,
-        $22::text, $23::text[], $24::text[], $25::text[], $26::text[], c.id, c.chain,
+    SELECT $2, $5, $4, $8, $9, $10, $11::timestamptz,
+        $12::timestamptz, $6, c.t_valid_to, $13, $14, $15,
+        $16::uuid, $17, $18, $19, $20, $21, $22,
+        $23::text, $24::text[], $25::text[], $26::text[], $27::text[], c.id, c.chain,
         c.chain_pos + 1
     FROM closed AS c
     RETURNING id
@@ -642,12 +683,13 @@ type MemorySupersedeParams struct {
 	Victim        uuid.UUID
 	Namespace     string
 	ID            uuid.UUID
+	AssertionTime time.Time
+	Unchecked     bool
 	Kind          string
 	Text          string
 	DedupeKey     []byte
 	EventTime     *time.Time
 	EventEnd      *time.Time
-	AssertionTime time.Time
 	Provenance    string
 	Source        string
 	Actor         string
@@ -668,7 +710,8 @@ type MemorySupersedeParams struct {
 // MemorySupersede closes the victim and inserts its successor in one statement. The guard
 // is the victim being current and in the writer's own namespace. If it is not, the
 // transaction aborts with MK001 and nothing has happened. The victim was believed for a
-// microsecond at least, so that every version of a chain can be asked for by time.
+// microsecond at least, so that every version of a chain can be asked for by time. It may be held
+// or disputed. With unchecked, the successor is noted for the comparison with its neighbours.
 func (q *Queries) MemorySupersede(ctx context.Context, arg MemorySupersedeParams) (bool, error) {
 	row := q.db.QueryRow(ctx, memorySupersede,
 		arg.TValidFrom,
@@ -676,12 +719,13 @@ func (q *Queries) MemorySupersede(ctx context.Context, arg MemorySupersedeParams
 		arg.Victim,
 		arg.Namespace,
 		arg.ID,
+		arg.AssertionTime,
+		arg.Unchecked,
 		arg.Kind,
 		arg.Text,
 		arg.DedupeKey,
 		arg.EventTime,
 		arg.EventEnd,
-		arg.AssertionTime,
 		arg.Provenance,
 		arg.Source,
 		arg.Actor,
@@ -704,14 +748,11 @@ func (q *Queries) MemorySupersede(ctx context.Context, arg MemorySupersedeParams
 }
 
 const memoryTarget = `-- name: MemoryTarget :one
-SELECT m.namespace, m.end_reason, h.id AS head_id, h.dedupe_key AS head_dedupe_key, h.kind AS head_kind,
+SELECT m.namespace, m.status, m.end_reason, h.id AS head_id, h.status AS head_status, h.dedupe_key AS head_dedupe_key, h.kind AS head_kind,
     h.event_time AS head_event_time, h.event_end AS head_event_end, h.source AS head_source
 FROM memkernel.memory_objects AS m
 LEFT JOIN memkernel.memory_objects AS h ON h.tenant = m.tenant AND h.namespace = m.namespace
-    AND h.t_valid_to IS NULL AND h.status = 'active'
-    AND h.id = CASE WHEN m.t_valid_to IS NULL THEN m.id ELSE (
-        SELECT x.id FROM memkernel.memory_objects AS x
-        WHERE x.tenant = m.tenant AND x.namespace = m.namespace AND x.chain = coalesce(m.chain, m.id) AND x.t_valid_to IS NULL) END
+    AND h.id = memkernel.current_head(m.tenant, m.namespace, m.id)
 WHERE m.tenant = $1 AND m.id = $2 AND m.namespace = ANY($3::text[])
 `
 
@@ -723,8 +764,10 @@ type MemoryTargetParams struct {
 
 type MemoryTargetRow struct {
 	Namespace     string
+	Status        string
 	EndReason     *string
 	HeadID        *uuid.UUID
+	HeadStatus    *string
 	HeadDedupeKey []byte
 	HeadKind      *string
 	HeadEventTime *time.Time
@@ -732,15 +775,17 @@ type MemoryTargetRow struct {
 	HeadSource    *string
 }
 
-// MemoryTarget describes a visible memory and the current head of its chain, for a write
-// that wants to change it.
+// MemoryTarget describes a visible memory and what is current of what it has become, be it held
+// or disputed, for a write that wants to change it.
 func (q *Queries) MemoryTarget(ctx context.Context, arg MemoryTargetParams) (MemoryTargetRow, error) {
 	row := q.db.QueryRow(ctx, memoryTarget, arg.Tenant, arg.ID, arg.Namespaces)
 	var i MemoryTargetRow
 	err := row.Scan(
 		&i.Namespace,
+		&i.Status,
 		&i.EndReason,
 		&i.HeadID,
+		&i.HeadStatus,
 		&i.HeadDedupeKey,
 		&i.HeadKind,
 		&i.HeadEventTime,

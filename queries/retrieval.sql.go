@@ -370,13 +370,14 @@ func (q *Queries) TermCloseMany(ctx context.Context, arg TermCloseManyParams) er
 
 const termInsertMany = `-- name: TermInsertMany :exec
 INSERT INTO memkernel.memory_terms (tenant, ns, term, live, id, tf, length, tokens)
-SELECT $1, $2, unnest($3::bigint[]), true, $4, unnest($5::smallint[]), $6, $7
+SELECT $1, $2, unnest($3::bigint[]), $4, $5, unnest($6::smallint[]), $7, $8
 `
 
 type TermInsertManyParams struct {
 	TenantID int32
 	Ns       int32
 	Terms    []int64
+	Live     bool
 	ID       uuid.UUID
 	Tfs      []int16
 	Length   int32
@@ -388,10 +389,36 @@ func (q *Queries) TermInsertMany(ctx context.Context, arg TermInsertManyParams) 
 		arg.TenantID,
 		arg.Ns,
 		arg.Terms,
+		arg.Live,
 		arg.ID,
 		arg.Tfs,
 		arg.Length,
 		arg.Tokens,
+	)
+	return err
+}
+
+const termOpenMany = `-- name: TermOpenMany :exec
+SELECT memkernel.open_postings($1, $2, m.id, m.terms) FROM memkernel.memory_objects AS m
+WHERE m.tenant = $3 AND m.id = $4 AND m.namespace = $5
+`
+
+type TermOpenManyParams struct {
+	TenantID  int32
+	Ns        int32
+	Tenant    string
+	ID        uuid.UUID
+	Namespace string
+}
+
+// TermOpenMany puts them back.
+func (q *Queries) TermOpenMany(ctx context.Context, arg TermOpenManyParams) error {
+	_, err := q.db.Exec(ctx, termOpenMany,
+		arg.TenantID,
+		arg.Ns,
+		arg.Tenant,
+		arg.ID,
+		arg.Namespace,
 	)
 	return err
 }
@@ -412,7 +439,7 @@ func (q *Queries) VectorClose(ctx context.Context, arg VectorCloseParams) error 
 
 const vectorInsert = `-- name: VectorInsert :exec
 INSERT INTO memkernel.memory_vectors (tenant, id, model, ns, live, tokens, dim, embedding)
-VALUES ($1, $2, $3, $4, true, $5, $6, (($7::real[])::vector))
+VALUES ($1, $2, $3, $4, $5, $6, $7, (($8::real[])::vector))
 `
 
 type VectorInsertParams struct {
@@ -420,6 +447,7 @@ type VectorInsertParams struct {
 	ID        uuid.UUID
 	Model     int32
 	Ns        int32
+	Live      bool
 	Tokens    int32
 	Dim       int32
 	Embedding []float32
@@ -431,6 +459,7 @@ func (q *Queries) VectorInsert(ctx context.Context, arg VectorInsertParams) erro
 		arg.ID,
 		arg.Model,
 		arg.Ns,
+		arg.Live,
 		arg.Tokens,
 		arg.Dim,
 		arg.Embedding,
@@ -623,4 +652,18 @@ func (q *Queries) VectorNearestWide(ctx context.Context, arg VectorNearestWidePa
 		return nil, err
 	}
 	return items, nil
+}
+
+const vectorOpen = `-- name: VectorOpen :exec
+UPDATE memkernel.memory_vectors SET live = true WHERE tenant = $1 AND id = $2 AND NOT live
+`
+
+type VectorOpenParams struct {
+	TenantID int32
+	ID       uuid.UUID
+}
+
+func (q *Queries) VectorOpen(ctx context.Context, arg VectorOpenParams) error {
+	_, err := q.db.Exec(ctx, vectorOpen, arg.TenantID, arg.ID)
+	return err
 }

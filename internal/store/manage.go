@@ -231,6 +231,6 @@ func (s *Store) Retract(ctx context.Context, who acl.Identity, id mem.ID, note s
 		})
 		return err
 	}}
-	steps = append(steps, closeArms(who, place(ns), id)...)
-	return s.atomic(ctx, append(steps, appendEvent(event), bumpNamespace(who, 0, 0, optionalID(id)))...)
+	steps = append(steps, closeArms(who.Tenant(), who.Namespace().String(), place(ns), id)...)
+	return s.atomic(ctx, append(steps, appendEvent(event), bumpNamespace(who.Tenant(), who.Namespace().String(), 0, 0, optionalID(id)))...)
 }

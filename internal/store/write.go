@@ -36,6 +36,7 @@ type Write struct {
 	NewID    func() mem.ID
 	// Outcome encodes the receipt and the audit row of a decision.
 	Outcome func(writepath.Decision) (receipt []byte, event audit.Event)
+	Review  Review
 
 	store *Store
 	// tx is set inside Serialized.
@@ -46,6 +47,8 @@ type Write struct {
 	// entities and aliases are what the mentions may mean.
 	entities []Entity
 	aliases  EntityNames
+	// cases are open, about what the draft is to replace.
+	cases []openCase
 }
 
 // place is the pair of integers that stands for a namespace in the retrieval tables.
@@ -90,6 +93,7 @@ func (w *Write) Probe(st *writepath.State) []queries.Step {
 	}
 	if !w.Draft.Supersedes.IsZero() {
 		steps = append(steps, w.probeTarget(st), hidden(w.Who.Scope(), w.Draft.Supersedes, &st.TargetHidden))
+		steps = append(steps, w.probeCases()...)
 	}
 	return steps
 }
@@ -129,7 +133,7 @@ func lookAtTarget(scope acl.Scope, own acl.Namespace, id mem.ID, d *writepath.Dr
 		}
 		st.Target = &writepath.Target{
 			Own: t.Namespace == own.String(), Head: mem.ID(value(t.HeadID)), EndReason: mem.EndReason(value(t.EndReason)),
-			Same: d != nil && bytes.Equal(t.HeadDedupeKey, d.DedupeKey[:]) && value(t.HeadKind) == string(d.Kind) &&
+			Same: d != nil && value(t.HeadStatus) == string(mem.StatusActive) && bytes.Equal(t.HeadDedupeKey, d.DedupeKey[:]) && value(t.HeadKind) == string(d.Kind) &&
 				value(t.HeadSource) == d.Source && utc(t.HeadEventTime).Equal(d.EventTime) && utc(t.HeadEventEnd).Equal(d.EventEnd),
 		}
 		return nil
@@ -208,10 +212,7 @@ func (w *Write) Apply(ctx context.Context, dec writepath.Decision) error {
 	if err != nil {
 		return err
 	}
-	if w.tx != nil {
-		return mapErr(queries.Pipeline(ctx, w.tx, steps...))
-	}
-	return w.store.atomic(ctx, steps...)
+	return w.send(ctx, dec, steps)
 }
 
 func (w *Write) steps(ctx context.Context, dec writepath.Decision) ([]queries.Step, error) {
@@ -233,13 +234,20 @@ func (w *Write) steps(ctx context.Context, dec writepath.Decision) ([]queries.St
 		return nil, err
 	}
 	var closed *uuid.UUID
-	if dec.Action == writepath.Supersede {
+	if dec.Action == writepath.Supersede && !w.Review.Held {
 		closed = optionalID(dec.Memory)
 		steps = append(steps, w.supersede(dec.Memory))
-		steps = append(steps, closeArms(w.Who, w.place, dec.Memory)...)
+		steps = append(steps, closeArms(w.Who.Tenant(), w.Who.Namespace().String(), w.place, dec.Memory)...)
+		overturn, err := w.overturn(dec.Memory)
+		if err != nil {
+			return nil, err
+		}
+		steps = append(steps, overturn...)
 	} else {
 		steps = append(steps, func(ctx context.Context, q *queries.Queries) error {
-			return q.MemoryInsert(ctx, w.insertParams())
+			p := w.insertParams()
+			p.Replaces = optionalID(dec.Memory)
+			return q.MemoryInsert(ctx, p)
 		})
 	}
 	if len(w.Mentions) > 0 {
@@ -259,7 +267,8 @@ func (w *Write) steps(ctx context.Context, dec writepath.Decision) ([]queries.St
 	if len(w.doc.Terms) > 0 {
 		steps = append(steps, w.insertTerms())
 	}
-	return append(steps, appendEvent(&event), bumpNamespace(w.Who, 1, int64(w.doc.Length), closed)), nil
+	rows, length := w.Review.counted(w.doc.Length)
+	return append(steps, appendEvent(&event), bumpNamespace(w.Who.Tenant(), w.Who.Namespace().String(), rows, length, closed)), nil
 }
 
 func (w *Write) ensureNamespace(ctx context.Context) error {
@@ -325,7 +334,7 @@ func (w *Write) insertParams() queries.MemoryInsertParams {
 	return queries.MemoryInsertParams{
 		Tenant: w.Who.Tenant(), ID: uuid.UUID(w.Memory), Namespace: w.Who.Namespace().String(), Kind: string(d.Kind), Text: d.Text,
 		DedupeKey: d.DedupeKey[:], EventTime: optionalTime(d.EventTime), EventEnd: optionalTime(d.EventEnd),
-		AssertionTime: w.Now, TValidFrom: w.Now, Provenance: string(d.Provenance), Source: d.Source,
+		AssertionTime: w.Now, TValidFrom: w.Now, Status: string(w.Review.status()), Unchecked: w.Review.Unchecked, Provenance: string(d.Provenance), Source: d.Source,
 		Actor: w.Who.Actor(), KeyID: optionalKey(w.Who.KeyID()), AgentID: w.Who.AgentID(), Tokens: int32(d.Tokens), //nolint:gosec // bounded by the text limit
 		CaptureID: optionalID(w.Capture), Terms: terms, TermsLength: int32(w.doc.Length), TermsVersion: lexical.Version, //nolint:gosec // bounded by the text limit
 		Sensitivity: string(d.Classification.Sensitivity), PiiSubjects: toStrings(d.Classification.PIISubjects),
@@ -343,7 +352,7 @@ func (w *Write) supersede(victim mem.ID) queries.Step {
 			Provenance: p.Provenance, Source: p.Source, Actor: p.Actor, KeyID: p.KeyID, AgentID: p.AgentID, Tokens: p.Tokens,
 			CaptureID: p.CaptureID, Terms: p.Terms, TermsLength: p.TermsLength, TermsVersion: p.TermsVersion,
 			Sensitivity: p.Sensitivity, PiiSubjects: p.PiiSubjects, SecretKinds: p.SecretKinds, Destinations: p.Destinations, Labels: p.Labels,
-			Victim: uuid.UUID(victim),
+			Victim: uuid.UUID(victim), Unchecked: p.Unchecked,
 		})
 		return err
 	}
@@ -352,7 +361,7 @@ func (w *Write) supersede(victim mem.ID) queries.Step {
 func (w *Write) insertVector(model int32) queries.Step {
 	return func(ctx context.Context, q *queries.Queries) error {
 		return q.VectorInsert(ctx, queries.VectorInsertParams{
-			TenantID: w.place.TenantID, ID: uuid.UUID(w.Memory), Model: model, Ns: w.place.ID,
+			TenantID: w.place.TenantID, ID: uuid.UUID(w.Memory), Model: model, Ns: w.place.ID, Live: !w.Review.Held,
 			Tokens: int32(w.Draft.Tokens), Dim: int32(len(w.Draft.Embedding)), Embedding: w.Draft.Embedding, //nolint:gosec // bounded
 		})
 	}
@@ -367,18 +376,18 @@ func (w *Write) insertTerms() queries.Step {
 	}
 	return func(ctx context.Context, q *queries.Queries) error {
 		return q.TermInsertMany(ctx, queries.TermInsertManyParams{
-			TenantID: w.place.TenantID, Ns: w.place.ID, ID: uuid.UUID(w.Memory), Terms: hashes, Tfs: tfs,
+			TenantID: w.place.TenantID, Ns: w.place.ID, ID: uuid.UUID(w.Memory), Terms: hashes, Tfs: tfs, Live: !w.Review.Held,
 			Length: int32(w.doc.Length), Tokens: int32(w.Draft.Tokens), //nolint:gosec // bounded by the text limit
 		})
 	}
 }
 
 // closeArms takes a memory out of what the retrieval arms search.
-func closeArms(who acl.Identity, at place, id mem.ID) []queries.Step {
+func closeArms(tenant, namespace string, at place, id mem.ID) []queries.Step {
 	return []queries.Step{
 		func(ctx context.Context, q *queries.Queries) error {
 			return q.TermCloseMany(ctx, queries.TermCloseManyParams{
-				Tenant: who.Tenant(), ID: uuid.UUID(id), Namespace: who.Namespace().String(), TenantID: at.TenantID, Ns: at.ID,
+				Tenant: tenant, ID: uuid.UUID(id), Namespace: namespace, TenantID: at.TenantID, Ns: at.ID,
 			})
 		},
 		func(ctx context.Context, q *queries.Queries) error {
@@ -387,10 +396,10 @@ func closeArms(who acl.Identity, at place, id mem.ID) []queries.Step {
 	}
 }
 
-func bumpNamespace(who acl.Identity, rows, length int64, closed *uuid.UUID) queries.Step {
+func bumpNamespace(tenant, namespace string, rows, length int64, closed *uuid.UUID) queries.Step {
 	return func(ctx context.Context, q *queries.Queries) error {
 		_, err := q.NamespaceBump(ctx, queries.NamespaceBumpParams{
-			Tenant: who.Tenant(), Path: who.Namespace().String(), AddedRows: rows, AddedLength: length, Closed: closed,
+			Tenant: tenant, Path: namespace, AddedRows: rows, AddedLength: length, Closed: closed,
 		})
 		return err
 	}

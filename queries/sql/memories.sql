@@ -1,22 +1,33 @@
+-- MemoryInsert stores a new memory and, with unchecked, notes that it is to be compared with its
+-- neighbours.
 -- name: MemoryInsert :exec
+-- @sqlc-vet-disable namespace-predicate
+WITH noted AS (
+    INSERT INTO memkernel.conflict_checks (tenant, memory_id, namespace, replaces, marked_at, due_at)
+    SELECT @tenant, @id, @namespace, sqlc.narg('replaces')::uuid, @assertion_time, @assertion_time WHERE @unchecked::boolean
+)
 INSERT INTO memkernel.memory_objects (tenant, id, namespace, kind, text, dedupe_key, event_time, event_end,
-    assertion_time, t_valid_from, provenance, source, actor, key_id, agent_id, tokens, capture_id,
+    assertion_time, t_valid_from, status, provenance, source, actor, key_id, agent_id, tokens, capture_id,
     terms, terms_length, terms_version, sensitivity, pii_subjects, secret_kinds, destinations, labels)
 VALUES (@tenant, @id, @namespace, @kind, @text, @dedupe_key, sqlc.narg('event_time')::timestamptz,
-    sqlc.narg('event_end')::timestamptz, @assertion_time, @t_valid_from, @provenance, @source, @actor,
+    sqlc.narg('event_end')::timestamptz, @assertion_time, @t_valid_from, @status, @provenance, @source, @actor,
     sqlc.narg('key_id')::uuid, @agent_id, @tokens, @capture_id, @terms, @terms_length, @terms_version,
     @sensitivity::text, @pii_subjects::text[], @secret_kinds::text[], @destinations::text[], @labels::text[]);
 
 -- MemorySupersede closes the victim and inserts its successor in one statement. The guard
 -- is the victim being current and in the writer's own namespace. If it is not, the
 -- transaction aborts with MK001 and nothing has happened. The victim was believed for a
--- microsecond at least, so that every version of a chain can be asked for by time.
+-- microsecond at least, so that every version of a chain can be asked for by time. It may be held
+-- or disputed. With unchecked, the successor is noted for the comparison with its neighbours.
 -- name: MemorySupersede :one
 WITH closed AS (
     UPDATE memkernel.memory_objects AS v
     SET t_valid_to = greatest(@t_valid_from::timestamptz, v.t_valid_from + interval '1 microsecond'), end_reason = 'superseded'
-    WHERE v.tenant = @tenant AND v.id = @victim AND v.namespace = @namespace AND v.t_valid_to IS NULL AND v.status = 'active'
+    WHERE v.tenant = @tenant AND v.id = @victim AND v.namespace = @namespace AND v.t_valid_to IS NULL
     RETURNING v.id, coalesce(v.chain, v.id) AS chain, v.chain_pos, v.t_valid_to
+), noted AS (
+    INSERT INTO memkernel.conflict_checks (tenant, memory_id, namespace, marked_at, due_at)
+    SELECT @tenant, @id, @namespace, @assertion_time, @assertion_time WHERE @unchecked::boolean
 ), made AS (
     INSERT INTO memkernel.memory_objects (tenant, id, namespace, kind, text, dedupe_key, event_time, event_end,
         assertion_time, t_valid_from, provenance, source, actor, key_id, agent_id, tokens, capture_id,
@@ -57,17 +68,14 @@ WITH held AS (
 )
 SELECT memkernel.expect(count(*), 1) FROM held;
 
--- MemoryTarget describes a visible memory and the current head of its chain, for a write
--- that wants to change it.
+-- MemoryTarget describes a visible memory and what is current of what it has become, be it held
+-- or disputed, for a write that wants to change it.
 -- name: MemoryTarget :one
-SELECT m.namespace, m.end_reason, h.id AS head_id, h.dedupe_key AS head_dedupe_key, h.kind AS head_kind,
+SELECT m.namespace, m.status, m.end_reason, h.id AS head_id, h.status AS head_status, h.dedupe_key AS head_dedupe_key, h.kind AS head_kind,
     h.event_time AS head_event_time, h.event_end AS head_event_end, h.source AS head_source
 FROM memkernel.memory_objects AS m
 LEFT JOIN memkernel.memory_objects AS h ON h.tenant = m.tenant AND h.namespace = m.namespace
-    AND h.t_valid_to IS NULL AND h.status = 'active'
-    AND h.id = CASE WHEN m.t_valid_to IS NULL THEN m.id ELSE (
-        SELECT x.id FROM memkernel.memory_objects AS x
-        WHERE x.tenant = m.tenant AND x.namespace = m.namespace AND x.chain = coalesce(m.chain, m.id) AND x.t_valid_to IS NULL) END
+    AND h.id = memkernel.current_head(m.tenant, m.namespace, m.id)
 WHERE m.tenant = @tenant AND m.id = @id AND m.namespace = ANY(@namespaces::text[]);
 
 -- MemoryHidden tells the audit log, and nobody else, whether an id that was not found exists
@@ -80,29 +88,40 @@ SELECT EXISTS (SELECT 1 FROM memkernel.memory_objects AS m
 -- that was believed at that time.
 -- name: MemoryGet :many
 SELECT m.id, m.namespace, m.kind, m.text, m.event_time, m.event_end, m.assertion_time, m.t_valid_from, m.t_valid_to,
-    m.end_reason, m.end_note, m.supersedes, m.status, m.provenance, m.source, m.actor, m.agent_id, m.tokens,
+    m.end_reason, m.end_note, m.supersedes, m.superseded_by, m.status, m.provenance, m.source, m.actor, m.agent_id, m.tokens,
     m.sensitivity, m.pii_subjects, m.secret_kinds, m.destinations, m.labels
 FROM memkernel.memory_objects AS m
 WHERE m.tenant = @tenant AND m.namespace = ANY(@namespaces::text[]) AND m.status = 'active'
     AND m.id = @id
 LIMIT 1;
 
+-- MemoryGetAsOf goes on to another chain where the memory's was closed in its favour, from then on.
 -- name: MemoryGetAsOf :many
+WITH RECURSIVE chains AS (
+    SELECT coalesce(o.chain, o.id) AS chain, '-infinity'::timestamptz AS since FROM memkernel.memory_objects AS o
+    WHERE o.tenant = @tenant AND o.namespace = ANY(@namespaces::text[]) AND o.id = @id
+    UNION
+    SELECT coalesce(s.chain, s.id), e.t_valid_to FROM chains AS l
+    JOIN memkernel.memory_objects AS e ON e.tenant = @tenant AND e.namespace = ANY(@namespaces::text[])
+        AND (e.id = l.chain OR e.chain = l.chain) AND e.superseded_by IS NOT NULL AND e.t_valid_to <= @as_of::timestamptz
+    JOIN memkernel.memory_objects AS s ON s.tenant = e.tenant AND s.namespace = e.namespace AND s.id = e.superseded_by
+)
 SELECT m.id, m.namespace, m.kind, m.text, m.event_time, m.event_end, m.assertion_time, m.t_valid_from, m.t_valid_to,
-    m.end_reason, m.end_note, m.supersedes, m.status, m.provenance, m.source, m.actor, m.agent_id, m.tokens,
+    m.end_reason, m.end_note, m.supersedes, m.superseded_by, m.status, m.provenance, m.source, m.actor, m.agent_id, m.tokens,
     m.sensitivity, m.pii_subjects, m.secret_kinds, m.destinations, m.labels
-FROM memkernel.memory_objects AS o
-JOIN memkernel.memory_objects AS m ON m.tenant = o.tenant AND m.namespace = o.namespace
-    AND (m.id = coalesce(o.chain, o.id) OR m.chain = coalesce(o.chain, o.id))
-WHERE o.tenant = @tenant AND o.namespace = ANY(@namespaces::text[]) AND o.id = @id
-    AND m.status = 'active' AND m.t_valid_from <= @as_of AND (m.t_valid_to IS NULL OR m.t_valid_to > @as_of)
+FROM chains AS l
+JOIN memkernel.memory_objects AS m ON m.tenant = @tenant AND m.namespace = ANY(@namespaces::text[])
+    AND (m.id = l.chain OR m.chain = l.chain)
+WHERE m.status = 'active' AND l.since <= @as_of::timestamptz AND m.t_valid_from <= @as_of::timestamptz
+    AND (m.t_valid_to IS NULL OR m.t_valid_to > @as_of::timestamptz)
 LIMIT 1;
 
 -- MemoryHistory lists a visible memory's whole chain, newest first, or what of it is older
--- than one of its rows.
+-- than one of its rows. It does not go on to other chains: of several that were closed in favour
+-- of one memory there is no order.
 -- name: MemoryHistory :many
 SELECT m.id, m.namespace, m.kind, m.text, m.event_time, m.event_end, m.assertion_time, m.t_valid_from, m.t_valid_to,
-    m.end_reason, m.end_note, m.supersedes, m.status, m.provenance, m.source, m.actor, m.agent_id, m.tokens,
+    m.end_reason, m.end_note, m.supersedes, m.superseded_by, m.status, m.provenance, m.source, m.actor, m.agent_id, m.tokens,
     m.sensitivity, m.pii_subjects, m.secret_kinds, m.destinations, m.labels
 FROM memkernel.memory_objects AS o
 JOIN memkernel.memory_objects AS m ON m.tenant = o.tenant AND m.namespace = o.namespace
@@ -118,7 +137,7 @@ LIMIT @max_rows;
 -- served it.
 -- name: MemoryServe :many
 SELECT m.id, m.namespace, m.kind, m.text, m.event_time, m.event_end, m.assertion_time, m.t_valid_from, m.t_valid_to,
-    m.end_reason, m.end_note, m.supersedes, m.status, m.provenance, m.source, m.actor, m.agent_id, m.tokens,
+    m.end_reason, m.end_note, m.supersedes, m.superseded_by, m.status, m.provenance, m.source, m.actor, m.agent_id, m.tokens,
     m.sensitivity, m.pii_subjects, m.secret_kinds, m.destinations, m.labels
 FROM memkernel.memory_objects AS m
 WHERE m.tenant = @tenant AND m.id = ANY((@ids::text[])::uuid[]) AND m.namespace = ANY(@namespaces::text[]) AND m.status = 'active'
@@ -134,7 +153,9 @@ SELECT m.kind, count(*) FILTER (WHERE m.t_valid_to IS NULL AND m.status = 'activ
     count(*) FILTER (WHERE m.end_reason = 'superseded') AS superseded,
     count(*) FILTER (WHERE m.end_reason = 'retracted') AS retracted,
     count(*) FILTER (WHERE m.end_reason = 'expired') AS expired,
-    coalesce(sum(m.tokens) FILTER (WHERE m.t_valid_to IS NULL AND m.status = 'active'), 0)::bigint AS live_tokens
+    coalesce(sum(m.tokens) FILTER (WHERE m.t_valid_to IS NULL AND m.status = 'active'), 0)::bigint AS live_tokens,
+    count(*) FILTER (WHERE m.t_valid_to IS NULL AND m.status = 'held') AS held,
+    count(*) FILTER (WHERE m.t_valid_to IS NULL AND m.status = 'disputed') AS disputed
 FROM memkernel.memory_objects AS m
 WHERE m.tenant = @tenant AND m.namespace = ANY(@namespaces::text[])
 GROUP BY m.kind

@@ -127,19 +127,27 @@ LIMIT @max_rows;
 
 -- name: TermInsertMany :exec
 INSERT INTO memkernel.memory_terms (tenant, ns, term, live, id, tf, length, tokens)
-SELECT @tenant_id, @ns, unnest(@terms::bigint[]), true, @id, unnest(@tfs::smallint[]), @length, @tokens;
+SELECT @tenant_id, @ns, unnest(@terms::bigint[]), @live, @id, unnest(@tfs::smallint[]), @length, @tokens;
 
 -- TermCloseMany takes a row's postings out of the live set.
 -- name: TermCloseMany :exec
 SELECT memkernel.close_postings(@tenant_id, @ns, m.id, m.terms) FROM memkernel.memory_objects AS m
 WHERE m.tenant = @tenant AND m.id = @id AND m.namespace = @namespace;
 
+-- TermOpenMany puts them back.
+-- name: TermOpenMany :exec
+SELECT memkernel.open_postings(@tenant_id, @ns, m.id, m.terms) FROM memkernel.memory_objects AS m
+WHERE m.tenant = @tenant AND m.id = @id AND m.namespace = @namespace;
+
 -- name: VectorInsert :exec
 INSERT INTO memkernel.memory_vectors (tenant, id, model, ns, live, tokens, dim, embedding)
-VALUES (@tenant_id, @id, @model, @ns, true, @tokens, @dim, ((@embedding::real[])::vector));
+VALUES (@tenant_id, @id, @model, @ns, @live, @tokens, @dim, ((@embedding::real[])::vector));
 
 -- name: VectorClose :exec
 UPDATE memkernel.memory_vectors SET live = false WHERE tenant = @tenant_id AND id = @id AND live;
+
+-- name: VectorOpen :exec
+UPDATE memkernel.memory_vectors SET live = true WHERE tenant = @tenant_id AND id = @id AND NOT live;
 
 -- name: EmbeddingModelEnsure :one
 WITH made AS (
