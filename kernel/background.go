@@ -12,8 +12,8 @@ import (
 	"github.com/memkernel/memkernel/kernel/mem"
 )
 
-// Start begins to run background work in this process: the writes of WriteAsync and the
-// upkeep, such as vectors that a brownout left out. It is optional: without it every syscall
+// Start begins to run background work in this process: the writes of WriteAsync, the checks for
+// contradictions, and the upkeep, such as vectors that a brownout left out. It is optional: without it every syscall
 // works, and work waits until a kernel on the same database is started. Any number of
 // processes may; a piece of work has its effect once. Close stops it.
 //
@@ -39,16 +39,22 @@ func (k *Kernel) newJobs(db *pgxpool.Pool, polling bool) (*jobs.Client, error) {
 		jobs.On(k.runTicket),
 		jobs.Every(k.limits.UpkeepInterval, k.fillGaps),
 		jobs.Every(k.limits.UpkeepInterval, k.sweepTickets),
+		jobs.On(k.checkOne),
+		jobs.Every(k.limits.UpkeepInterval, k.checkAll),
 	)
 }
 
 // jobTimeout bounds one attempt at a piece of work: the answers of the model and of the host's
 // classifier, which is asked for the text and its source, and again for what is left of them once
-// they were redacted, and what comes before and after them.
+// they were redacted, or of the language model, which is asked again if its answer was none, and
+// what comes before and after them.
 func (k *Kernel) jobTimeout() time.Duration {
 	answers := time.Duration(1)
 	if k.scanner != nil {
 		answers += 2 * maxRedactions
+	}
+	if k.llm != nil {
+		answers++
 	}
 	return answers*k.limits.ModelTimeout + 2*k.limits.AuditTimeout
 }

@@ -44,8 +44,11 @@ type Kernel struct {
 	// classifier and scanner say what a text holds; scanner may be nil.
 	classifier *classify.Classifier
 	scanner    classify.Scanner
-	now        func() time.Time
-	limits     Limits
+	// llm is nil for none; llmDestination says where a text goes that it is shown.
+	llm            model.LLM
+	llmDestination mem.Destination
+	now            func() time.Time
+	limits         Limits
 	// jobs adds background work and, after Start, runs it; finished tells those who wait in this
 	// process what it has done.
 	jobs     *jobs.Client

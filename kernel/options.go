@@ -114,7 +114,8 @@ type Limits struct {
 	// WriteAttempts is how often a write of WriteAsync is tried, default 5. The pauses between
 	// are 1 s, 4 s, 16 s and so on, 5 min at most. An attempt whose process died counts.
 	WriteAttempts int
-	// UpkeepInterval is how often what a brownout left undone is looked for, default 1 min.
+	// UpkeepInterval is how often what a brownout left undone is looked for, and what has not been
+	// checked for contradictions, default 1 min. Memories that are held are checked at once.
 	UpkeepInterval time.Duration
 }
 

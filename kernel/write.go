@@ -30,9 +30,11 @@ type WriteRequest struct {
 	EventTime, EventEnd time.Time
 	// Source says where it comes from, at most 1024 bytes; it may be empty.
 	Source string
-	// Supersedes names a memory of the caller's own namespace that this one replaces. If it
-	// has been replaced already, the current memory of its chain is replaced instead; if that
-	// one equals the new one in every respect, the write is a duplicate of it.
+	// Supersedes names a memory of the caller's own namespace that this one replaces, held and
+	// disputed ones too. If it has been replaced already, by whatever, what is current of that is
+	// replaced instead; if that one equals the new one in every respect, the write is a duplicate
+	// of it. A person's memory (of provenance manual) also settles the open conflicts about what
+	// it replaces.
 	Supersedes ID
 	// Sensitivity is the caller's word on how closely to keep the text. It can raise what the
 	// classifier says, and make a text public in which nothing was found; empty for no word.
@@ -52,6 +54,9 @@ type WriteReply struct {
 	Superseded []ID
 	// Deduplicated is the current memory of the namespace that says the same already.
 	Deduplicated []ID
+	// Held is the new memory, which is in Stored as well, if policy keeps it out of sight until it
+	// has been checked for contradictions. What it is to replace it replaces then.
+	Held []ID `json:",omitempty"`
 	// Rejected says why the text did not become a memory. Nothing of a text that policy blocks
 	// for its secrets is kept, the raw input included.
 	Rejected []Rejection `json:",omitempty"`
@@ -110,7 +115,9 @@ func (r *WriteRequest) digest() [32]byte {
 // embedding model it is durable before the model is asked. A text that a current memory of the
 // namespace already says (after case, white space and Unicode form are evened out) is not stored
 // again, whatever its kind, source and times; Supersedes corrects those. Otherwise the memory, its
-// vector, its words and the audit row are committed together or not at all.
+// vector, its words and the audit row are committed together or not at all. It is compared with its
+// neighbours later, in the background, unless policy wants no contradictions looked for; see
+// Conflicts.
 //
 // Any number of processes may write at once: of equal texts one is stored, and writes that
 // replace one memory line up in one chain. A write that loses five races in a row is
@@ -146,7 +153,7 @@ func (k *Kernel) Write(ctx context.Context, who Identity, req WriteRequest) (*Wr
 	}
 	c.eager = func(ctx context.Context, cur *current, known *store.Known, policy *mem.EffectivePolicy) (sent bool, err error) {
 		// A host's scanner is asked once, and its failure told once the caller has been let in.
-		if !k.model.InProcess || k.scanner != nil || writeAllowed(policy, &draft) != nil {
+		if !k.model.InProcess || k.scanner != nil || held(policy, &draft) || writeAllowed(policy, &draft) != nil {
 			return false, nil //nolint:nilerr // refused by the gate's policy, which may be another
 		}
 		if derive(); !w.Eager() {
@@ -178,6 +185,7 @@ func (k *Kernel) Write(ctx context.Context, who Identity, req WriteRequest) (*Wr
 
 // settleWrite prepares and commits a write that has been let in and screened.
 func (k *Kernel) settleWrite(ctx context.Context, cur *current, w *store.Write, state *writepath.State, reply *WriteReply) (*WriteReply, error) {
+	w.Review = k.review(&cur.policy, w)
 	for {
 		if err := k.prepareWrite(ctx, w, state, reply); err != nil {
 			return nil, tellTarget(cur, err, state.TargetHidden)
@@ -198,6 +206,7 @@ func (k *Kernel) writeEagerly(ctx context.Context, cur *current, w *store.Write,
 		return false, err
 	}
 	w.Draft.Embedding, w.Draft.Embedded = embedding, true
+	w.Review = k.review(&cur.policy, w)
 	err = w.ApplyEagerly(ctx, known)
 	cur.answered, cur.recorded = true, err == nil
 	return true, err
@@ -333,14 +342,20 @@ func writeOutcome(cur *current, w *store.Write, dec writepath.Decision, reply *W
 	case writepath.Duplicate:
 		reply.Deduplicated = []ID{dec.Memory}
 		cur.event.MemoryID = dec.Memory
-	case writepath.Supersede:
-		reply.Superseded = []ID{dec.Memory}
-		fallthrough
 	default:
 		reply.Stored = []ID{w.Memory}
 		cur.event.MemoryID = w.Memory
+		switch {
+		case w.Review.Held:
+			reply.Held = reply.Stored
+		case dec.Action == writepath.Supersede:
+			reply.Superseded = []ID{dec.Memory}
+		}
 	}
 	describeWrite(cur, reply)
+	if n := w.Overturns(dec); n > 0 {
+		cur.detail.Int("overturned", int64(n))
+	}
 	receipt, err := json.Marshal(reply)
 	if err != nil {
 		panic(err) // ids and constants always encode
@@ -354,6 +369,9 @@ func describeWrite(cur *current, reply *WriteReply) {
 		Int("superseded", int64(len(reply.Superseded))).Int("deduplicated", int64(len(reply.Deduplicated)))
 	for _, r := range reply.Rejected {
 		cur.detail.Str("reject_reason", string(r.Reason))
+	}
+	if len(reply.Held) > 0 {
+		cur.detail.Int("held", int64(len(reply.Held)))
 	}
 	if reply.Redacted > 0 {
 		cur.detail.Int("redacted", int64(reply.Redacted))

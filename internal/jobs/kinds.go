@@ -40,6 +40,21 @@ type Sweep struct{}
 // Kind implements river.JobArgs.
 func (Sweep) Kind() string { return "memkernel_sweep" }
 
+// Check compares one memory with its neighbours, because it is held until then.
+type Check struct {
+	Tenant string `json:"tenant"`
+	Memory mem.ID `json:"memory"`
+}
+
+// Kind implements river.JobArgs.
+func (Check) Kind() string { return "memkernel_check" }
+
+// CheckAll compares all memories with their neighbours that have not been.
+type CheckAll struct{}
+
+// Kind implements river.JobArgs.
+func (CheckAll) Kind() string { return "memkernel_check_all" }
+
 // Run is one run of a job: what it is about and which job it is. Its number is the same at
 // every attempt, of which River runs one at a time.
 type Run[A river.JobArgs] struct {
