@@ -211,7 +211,7 @@ func TestTicketBlockedWhenItRuns(t *testing.T) {
 	order := must(k.WriteAsync(t.Context(), dana, req))
 	secretRules(t, k, "acme", mem.SecretsBlock)
 	start(t, k)
-	want := &kernel.WriteReply{Rejected: []kernel.Rejection{{Reason: mem.RejectSecret}}, Capture: order.Ticket}
+	want := &kernel.WriteReply{Rejected: []kernel.Rejection{{Reason: mem.RejectSecret}}, Capture: order.Ticket, Token: order.Token}
 	require.Equal(t, &kernel.TicketReply{State: kernel.TicketDone, Attempts: 1, Reply: want}, await(t, k.Kernel, dana, order.Token))
 	require.Equal(t, []string{"memkernel.captures"}, tablesWith(t, k, madeUpKey))
 	require.NotContains(t, log.String(), madeUpKey)

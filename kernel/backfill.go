@@ -1,14 +1,17 @@
 package kernel
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/memkernel/memkernel/internal/jobs"
 	"github.com/memkernel/memkernel/internal/store"
 	"github.com/memkernel/memkernel/kernel/mem"
+	"github.com/memkernel/memkernel/kernel/model"
 )
 
 const (
@@ -41,14 +44,14 @@ func (k *Kernel) fillGaps(ctx context.Context, _ jobs.Run[jobs.Embed]) error {
 			return err
 		}
 		// The first alone: it costs little to find out that the model is still down.
-		n, err := k.fillSingly(ctx, gaps[:1])
+		n, refused, err := k.fillSingly(ctx, gaps[:1])
 		filled += n
-		if err == nil && n > 0 && len(gaps) > 1 {
-			n, err = k.fillBatch(ctx, gaps[1:])
+		if err == nil && n+refused > 0 && len(gaps) > 1 {
+			n, refused, err = k.fillBatches(ctx, gaps[1:])
 			filled += n
 		}
 		failed++
-		if n > 0 {
+		if n+refused > 0 {
 			failed = 0
 		}
 		switch {
@@ -73,54 +76,74 @@ func (k *Kernel) dropHopeless(ctx context.Context, gaps []store.Gap) (rest []sto
 	return rest, nil
 }
 
-// fillBatch embeds texts in one call or, if that fails, one by one, to find the one that it
-// fails at.
-func (k *Kernel) fillBatch(ctx context.Context, gaps []store.Gap) (filled int, err error) {
+// fillBatches embeds texts in one call for each tenant.
+func (k *Kernel) fillBatches(ctx context.Context, gaps []store.Gap) (filled, refused int, err error) {
+	slices.SortStableFunc(gaps, func(a, b store.Gap) int { return cmp.Compare(a.Tenant, b.Tenant) })
+	for len(gaps) > 0 && err == nil {
+		n := 1
+		for n < len(gaps) && gaps[n].Tenant == gaps[0].Tenant {
+			n++
+		}
+		var done, no int
+		done, no, err = k.fillBatch(ctx, gaps[:n])
+		filled, refused, gaps = filled+done, refused+no, gaps[n:]
+	}
+	return filled, refused, err
+}
+
+// fillBatch embeds texts of one tenant in one call or, if that fails, one by one, to find the one
+// that it fails at.
+func (k *Kernel) fillBatch(ctx context.Context, gaps []store.Gap) (filled, refused int, err error) {
 	texts, classes := make([]string, len(gaps)), make([]*mem.Classification, len(gaps))
 	for i := range gaps {
 		texts[i], classes[i] = gaps[i].Text, &gaps[i].Classification
 	}
-	vectors, err := k.embedMany(ctx, texts, classes)
+	vectors, err := k.embedMany(ctx, gaps[0].Tenant, texts, classes)
 	if errors.Is(err, errEmbedding) {
 		return k.fillSingly(ctx, gaps)
 	}
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	for i := range gaps {
 		if err := k.store.FillGap(ctx, &gaps[i], vectors[i]); err != nil {
-			return i, err
+			return i, 0, err
 		}
 	}
-	return len(gaps), nil
+	return len(gaps), 0, nil
 }
 
 // fillSingly embeds texts one by one and puts off those that the model fails at. It fails with
-// errEmbedding if the model seems to be down.
-func (k *Kernel) fillSingly(ctx context.Context, gaps []store.Gap) (filled int, err error) {
+// errEmbedding if the model seems to be down. One that it refused, or whose tenant has spent its
+// budget, says nothing of the model.
+func (k *Kernel) fillSingly(ctx context.Context, gaps []store.Gap) (filled, refused int, err error) {
 	failed := 0
 	for i := range gaps {
 		gap := &gaps[i]
-		embedding, err := k.embed(ctx, gap.Text, &gap.Classification)
+		embedding, err := k.embed(ctx, gap.Tenant, gap.Text, &gap.Classification)
 		switch {
 		case errors.Is(err, errEmbedding):
 			if err := k.store.DeferGap(ctx, gap, k.clock().Add(gapPause(gap.Attempts))); err != nil {
-				return filled, err
+				return filled, refused, err
+			}
+			if errors.Is(err, model.ErrFinal) {
+				refused++
+				continue
 			}
 			if failed++; failed == modelDown {
-				return filled, errEmbedding
+				return filled, refused, errEmbedding
 			}
 			continue
 		case err != nil:
-			return filled, err
+			return filled, refused, err
 		}
 		failed = 0
 		if err := k.store.FillGap(ctx, gap, embedding); err != nil {
-			return filled, err
+			return filled, refused, err
 		}
 		filled++
 	}
-	return filled, nil
+	return filled, refused, nil
 }
 
 // gapPause is how long a text is left alone that the model has failed at before.

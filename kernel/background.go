@@ -13,7 +13,8 @@ import (
 )
 
 // Start begins to run background work in this process: the writes of WriteAsync, the checks for
-// contradictions, and the upkeep, such as vectors that a brownout left out. It is optional: without it every syscall
+// contradictions, and the upkeep, such as vectors that a brownout left out and ends of expired memories that are to be
+// put on record. It is optional: without it every syscall
 // works, and work waits until a kernel on the same database is started. Any number of
 // processes may; a piece of work has its effect once. Close stops it.
 //
@@ -21,8 +22,8 @@ import (
 // can be started again. Start fails with ErrUnavailable if the database cannot be reached, and
 // with ErrInvalid on a kernel that WithTx returned.
 //
-// It works on the connections of the pool, and listens on one beside them unless WithPolling
-// is given. A pool of one connection will do.
+// It works on the connections of the pool, and listens on one beside them unless
+// Limits.PollInterval is set. A pool of one connection will do.
 func (k *Kernel) Start(ctx context.Context) error {
 	if k.store.InTx() {
 		return &mem.InvalidError{Field: "WithTx", Reason: "background work does not run in a transaction"}
@@ -32,30 +33,31 @@ func (k *Kernel) Start(ctx context.Context) error {
 
 // newJobs returns the client of background work with all kinds of it. More kinds are added here
 // and nowhere else, so that every process knows them all.
-func (k *Kernel) newJobs(db *pgxpool.Pool, polling bool) (*jobs.Client, error) {
+func (k *Kernel) newJobs(db *pgxpool.Pool) (*jobs.Client, error) {
 	return jobs.New(db, jobs.Config{
-		Logger: k.logger, Workers: k.limits.Workers, JobTimeout: k.jobTimeout(), PollOnly: polling,
+		Logger: k.logger, Workers: k.limits.Workers, JobTimeout: k.jobTimeout(), PollInterval: k.limits.PollInterval,
 	},
 		jobs.On(k.runTicket),
 		jobs.Every(k.limits.UpkeepInterval, k.fillGaps),
 		jobs.Every(k.limits.UpkeepInterval, k.sweepTickets),
-		jobs.On(k.checkOne),
+		jobs.On(k.checkSome),
 		jobs.Every(k.limits.UpkeepInterval, k.checkAll),
+		jobs.Every(k.limits.UpkeepInterval, k.stampExpired),
 	)
 }
 
-// jobTimeout bounds one attempt at a piece of work: the answers of the model and of the host's
-// classifier, which is asked for the text and its source, and again for what is left of them once
-// they were redacted, or of the language model, which is asked again if its answer was none, and
-// what comes before and after them.
+// jobTimeout bounds one attempt at a piece of work: the answers of the models, of the host's stages
+// and of its classifier, which is asked for the text and its source, and again for what is left of them once
+// they were redacted, and what comes before and after them.
 func (k *Kernel) jobTimeout() time.Duration {
 	answers := time.Duration(1)
 	if k.scanner != nil {
 		answers += 2 * maxRedactions
 	}
 	if k.llm != nil {
-		answers++
+		answers += maxParts
 	}
+	answers += time.Duration(len(k.stages))
 	return answers*k.limits.ModelTimeout + 2*k.limits.AuditTimeout
 }
 

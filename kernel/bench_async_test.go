@@ -1,18 +1,28 @@
 package kernel_test
 
 import (
+	"context"
 	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/memkernel/memkernel/kernel"
+	"github.com/memkernel/memkernel/kernel/kerneltest"
+	"github.com/memkernel/memkernel/kernel/mem"
+	"github.com/memkernel/memkernel/kernel/model"
 )
 
 // BenchmarkWriteAsync compares WriteAsync, which keeps the raw input, the job and the audit row,
-// with one commit of one small row.
+// with one commit of one small row. The models of its kernel never answer.
 func BenchmarkWriteAsync(b *testing.B) {
-	k := benchKit(b)
+	hang := func(ctx context.Context) error {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	k := benchKit(b,
+		kernel.WithLLM(&kerneltest.LLM{OnComplete: func(ctx context.Context, _ model.Request) error { return hang(ctx) }}, mem.DestinationLocal),
+		kernel.WithEmbedder(&kerneltest.Embedder{OnEmbed: func(ctx context.Context, _ []string) error { return hang(ctx) }}))
 	ctx := b.Context()
 	who := k.Key("acme/eng/platform", kernel.RoleMember)
 	c := newCorpus()

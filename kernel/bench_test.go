@@ -25,7 +25,7 @@ import (
 // -benchtime 2000x; see README.
 
 // benchKit returns a kernel on a server of its own that keeps what it acknowledges.
-func benchKit(b *testing.B) *kerneltest.Kit {
+func benchKit(b *testing.B, opts ...kernel.Option) *kerneltest.Kit {
 	b.Helper()
 	server, err := embedded.Start(b.Context(), embedded.Config{
 		Ephemeral: true, Settings: map[string]string{"fsync": "on", "full_page_writes": "on", "synchronous_commit": "on"},
@@ -39,7 +39,7 @@ func benchKit(b *testing.B) *kerneltest.Kit {
 	require.NoError(b, err)
 	b.Cleanup(pool.Close)
 	require.NoError(b, kernel.Migrate(b.Context(), pool))
-	return kerneltest.OpenOn(b, pool, kernel.WithClock(time.Now))
+	return kerneltest.OpenOn(b, pool, append(opts, kernel.WithClock(time.Now))...)
 }
 
 // pair measures two ways of doing a thing in turns.
@@ -184,16 +184,41 @@ func memoryIDs(b *testing.B, pool *pgxpool.Pool) []kernel.ID {
 // insert of the memory row and its audit row alone in one commit.
 func BenchmarkWrite(b *testing.B) {
 	k := benchKit(b)
-	ctx := b.Context()
 	who := k.Key("acme/eng/platform", kernel.RoleMember)
 	c := newCorpus()
 	fill(b, k, c, map[kernel.Identity]int{who: 10_000})
 	settleTables(b, k.Pool)
+	n := 0
+	benchWrite(b, k, who, 2.5, func() string {
+		n++
+		return fmt.Sprint(c.sentence(14), " bench ", n)
+	})
+}
+
+// BenchmarkWritePipeline is BenchmarkWrite for turns of conversations of an agent's, each of which
+// names somebody or something, known by then or new, so that nothing of the pipeline is left out.
+func BenchmarkWritePipeline(b *testing.B) {
+	k := benchKit(b)
+	who := k.Key("acme/eng/platform", kernel.RoleAgent)
+	fill(b, k, newCorpus(), map[kernel.Identity]int{who: 10_000})
+	c := newChat()
+	for range 2_000 {
+		_, err := k.Write(b.Context(), who, kernel.WriteRequest{Text: c.turn()})
+		require.NoError(b, err)
+	}
+	settleTables(b, k.Pool)
+	benchWrite(b, k, who, 3.0, func() string { return c.turnNaming(1+c.rng.IntN(2), 2) })
+}
+
+// benchWrite compares Write with the raw insert of the memory and its audit row.
+func benchWrite(b *testing.B, k *kerneltest.Kit, who kernel.Identity, goal float64, text func() string) {
+	b.Helper()
+	ctx := b.Context()
 	var p pair
 	n := 0
 	for b.Loop() {
 		n++
-		text := fmt.Sprint(c.sentence(14), " bench ", n)
+		text := text()
 		p.run(func() {
 			id := fmt.Sprintf("00000000-0000-4000-8000-%012d", n)
 			batch := &pgx.Batch{}
@@ -208,5 +233,5 @@ func BenchmarkWrite(b *testing.B) {
 			require.NoError(b, err)
 		})
 	}
-	p.report(b, 2.5)
+	p.report(b, goal)
 }

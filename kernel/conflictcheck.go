@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -27,18 +28,20 @@ func held(policy *mem.EffectivePolicy, d *writepath.Draft) bool {
 	return p.InitialStatus() == mem.StatusHeld && d.Kind != mem.KindRaw && !person
 }
 
-// review says what the check for contradictions means for a write under a policy.
-func (k *Kernel) review(policy *mem.EffectivePolicy, w *store.Write) store.Review {
-	r := store.Review{
-		Unchecked: policy.ConflictReview != mem.ReviewOff && w.Draft.Kind != mem.KindRaw,
-		Held:      held(policy, w.Draft), Brief: k.jobs.Brief(),
+// review tells the facts what the check for contradictions means for them, under the policy that
+// the write was let in with.
+func (wr *writing) review() {
+	for _, d := range wr.facts {
+		d.Unchecked = wr.cur.policy.ConflictReview != mem.ReviewOff && d.Kind != mem.KindRaw
+		d.Held = held(&wr.cur.policy, d)
 	}
-	if tenant := w.Who.Tenant(); r.Held {
-		r.Job = func(ctx context.Context, tx pgx.Tx, id ID) error {
-			return k.jobs.Add(ctx, tx, jobs.Check{Tenant: tenant, Memory: id})
-		}
-	}
-	return r
+}
+
+// checkJob returns what adds the job that checks memories of a tenant that are held.
+func (k *Kernel) checkJob(tenant string) store.CheckJob {
+	return store.CheckJob{Brief: k.jobs.Brief, Add: func(ctx context.Context, tx pgx.Tx, ids []ID) error {
+		return k.jobs.Add(ctx, tx, jobs.Check{Tenant: tenant, Memories: ids})
+	}}
 }
 
 const (
@@ -77,20 +80,27 @@ func (k *Kernel) checkAll(ctx context.Context, _ jobs.Run[jobs.CheckAll]) error 
 	}
 }
 
-// checkOne checks a memory that is held, soon after it was written. One that is being checked
+// checkSome checks memories that are held, soon after they were written. One that is being checked
 // elsewhere, or is put off, is left to checkAll.
-func (k *Kernel) checkOne(ctx context.Context, run jobs.Run[jobs.Check]) error {
+func (k *Kernel) checkSome(ctx context.Context, run jobs.Run[jobs.Check]) error {
 	r := &checkRun{k: k}
-	now := k.clock()
-	claims, err := k.store.ClaimCheck(ctx, run.Args.Tenant, run.Args.Memory, now, now.Add(k.jobTimeout()))
-	if err == nil && len(claims) > 0 {
-		err = r.check(ctx, claims)
+	var err error
+	for ids := range slices.Chunk(run.Args.Memories, k.checkBatch()) {
+		now := k.clock()
+		var claims []store.Check
+		claims, err = k.store.ClaimCheck(ctx, run.Args.Tenant, ids, now, now.Add(k.jobTimeout()))
+		if err == nil && len(claims) > 0 {
+			err = r.check(ctx, claims)
+		}
+		if err != nil {
+			break
+		}
 	}
 	return r.end(ctx, err)
 }
 
 func (k *Kernel) checkBatch() int {
-	if llm, _ := k.conflictModel(); llm != nil {
+	if k.llm != nil {
 		return judgesAtOnce
 	}
 	return checkBatch
@@ -189,7 +199,7 @@ func (r *checkRun) prepare(ctx context.Context, todo *claimed) ([]checking, erro
 		}
 		checks = append(checks, c)
 	}
-	questions, err := r.k.store.Questions(ctx, checks)
+	questions, err := r.k.store.Questions(ctx, checks, r.k.clock())
 	switch {
 	case err == nil:
 	case ctx.Err() != nil, errors.Is(err, mem.ErrUnavailable):
@@ -211,7 +221,7 @@ func (r *checkRun) prepareSingly(
 ) ([]checking, error) {
 	var work []checking
 	for i := range checks {
-		q, err := r.k.store.Questions(ctx, checks[i:i+1])
+		q, err := r.k.store.Questions(ctx, checks[i:i+1], r.k.clock())
 		if err != nil {
 			if err := r.fail(ctx, &checks[i], err); err != nil {
 				return nil, err
@@ -243,7 +253,7 @@ func (r *checkRun) policy(ctx context.Context, ns acl.Namespace) (conflict.Polic
 func (r *checkRun) finish(ctx context.Context, c *checking) (same bool, err error) {
 	for try := range maxCheckTries {
 		if try > 0 {
-			questions, err := r.k.store.Questions(ctx, []store.Check{*c.Check})
+			questions, err := r.k.store.Questions(ctx, []store.Check{*c.Check}, r.k.clock())
 			if err != nil {
 				return false, err
 			}

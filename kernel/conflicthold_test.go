@@ -28,6 +28,7 @@ func newHolding(t *testing.T, p kernel.Policy) *contested {
 func (c *contested) held(t *testing.T, who kernel.Identity, req kernel.WriteRequest) kernel.ID {
 	t.Helper()
 	c.Clock.Advance(time.Second)
+	req.Verbatim = true
 	reply := must(c.Write(t.Context(), who, req))
 	require.Len(t, reply.Held, 1)
 	require.Equal(t, reply.Stored, reply.Held)
@@ -46,7 +47,7 @@ func TestHoldUntilChecked(t *testing.T) {
 		id = c.held(t, c.agent, kernel.WriteRequest{Text: "Ana lives in Oslo.", IdempotencyKey: "1"})
 	}, "stored=1", "held=1")
 	require.Equal(t, id, row.MemoryID)
-	again := must(c.Write(ctx, c.agent, kernel.WriteRequest{Text: "Ana lives in Oslo.", IdempotencyKey: "1"}))
+	again := must(c.Write(ctx, c.agent, kernel.WriteRequest{Text: "Ana lives in Oslo.", IdempotencyKey: "1", Verbatim: true}))
 	require.True(t, again.Replayed)
 	require.Equal(t, []kernel.ID{id}, again.Held)
 	c.requireGone(t, id, "Ana lives in Oslo.")
@@ -92,7 +93,7 @@ func TestHoldIsPrompt(t *testing.T) {
 	require.Len(t, reply.Held, 1)
 	require.Eventually(t, func() bool { return search("ramp") == 1 }, 60*time.Second, 5*time.Millisecond)
 	require.Contains(t, sqlValue[string](t, k.Pool, `SELECT string_agg(args::text, ' ') FROM memkernel.river_job WHERE kind = 'memkernel_check'`),
-		`{"memory": "`+reply.Held[0].String()+`", "tenant": "acme"}`)
+		`{"tenant": "acme", "memories": ["`+reply.Held[0].String()+`"]}`)
 
 	order := must(k.WriteAsync(ctx, admin, kernel.WriteRequest{Text: "The third is a crane."}))
 	require.Len(t, await(t, k.Kernel, admin, order.Token).Reply.Held, 1)

@@ -12,13 +12,6 @@ import (
 	"github.com/memkernel/memkernel/writepath/conflict"
 )
 
-// BrownoutLLM says that the language model failed, and that rules decided without it.
-const BrownoutLLM Brownout = "llm_unavailable"
-
-// conflictModel returns the language model that judges contradictions, nil for none, and where
-// a text goes that it is shown.
-func (k *Kernel) conflictModel() (model.LLM, mem.Destination) { return k.llm, k.llmDestination }
-
 // cosineFloor is the similarity under which two memories are taken to be about different things
 // without asking, and a contradiction between them is not believed: 0 for the default, which
 // is made for embeddings of meaning. The built-in embedder knows nothing of that, and with it
@@ -32,7 +25,7 @@ func (k *Kernel) cosineFloor() mem.Cosine {
 
 // keepLocal marks the texts that may not be shown to the model.
 func (k *Kernel) keepLocal(q *conflict.Question) {
-	_, to := k.conflictModel()
+	to := k.llmDestination
 	may := func(m *mem.Memory) bool {
 		return m.Text != "" && (to == mem.DestinationLocal || m.Classification.MaySend(to))
 	}
@@ -65,7 +58,7 @@ func (r *checkRun) judgeAll(ctx context.Context, work []checking) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	for i := range work {
-		if llm, _ := r.k.conflictModel(); llm == nil || len(work) == 1 {
+		if r.k.llm == nil || len(work) == 1 {
 			work[i].ruling = r.judge(ctx, &work[i])
 			continue
 		}
@@ -79,20 +72,21 @@ func (r *checkRun) judge(ctx context.Context, c *checking) (out ruling) {
 	if c.question.Incoming == nil || len(c.question.Candidates) == 0 {
 		return ruling{err: ctx.Err()}
 	}
-	llm, _ := r.k.conflictModel()
 	var judge conflict.Judge = conflict.Rules{}
+	var llm *judgeLLM
 	switch {
-	case llm == nil:
+	case r.k.llm == nil:
 	case c.Attempt > maxJudged:
 		out.alone = abandoned
 	default:
-		judge = &conflict.ModelJudge{LLM: &judgeLLM{run: r, llm: llm}, GreyFloor: r.k.cosineFloor()}
+		llm = &judgeLLM{LLM: r.k.languageModel(c.Namespace.Tenant()), health: &r.health}
+		judge = &conflict.ModelJudge{LLM: llm, GreyFloor: r.k.cosineFloor()}
 	}
 	out.judgement, out.err = r.ask(ctx, judge, &c.question)
 	if out.err != nil || out.judgement.Fault == conflict.FaultNone {
 		return out
 	}
-	if c.Attempt < maxJudged {
+	if c.Attempt < maxJudged && !llm.final {
 		return ruling{postponed: true}
 	}
 	out.alone = string(out.judgement.Fault)
@@ -138,48 +132,29 @@ func (h *modelHealth) down() bool {
 // errModelDown: the model has failed before and is left alone.
 var errModelDown = errors.New("the model is down")
 
-// judgeLLM asks the host's model within the kernel's bounds: on a goroutine of its own, so that
-// one that hangs, whatever its context says, does not take the worker with it.
+// judgeLLM is the model of one judgement.
 type judgeLLM struct {
-	run *checkRun
-	llm model.LLM
+	model.LLM
+
+	health *modelHealth
+	// final is set when the model says that asking again will not help.
+	final bool
 }
 
 var _ model.LLM = (*judgeLLM)(nil)
 
-// Name implements model.LLM.
-func (j *judgeLLM) Name() string { return j.llm.Name() }
-
 // Complete implements model.LLM.
 func (j *judgeLLM) Complete(ctx context.Context, req model.Request) (*model.Response, error) {
-	if j.run.health.down() {
+	if j.health.down() {
 		return nil, errModelDown
 	}
-	k := j.run.k
-	limited, cancel := context.WithTimeout(ctx, k.limits.ModelTimeout)
-	defer cancel()
-	begun := k.now()
-	type answer struct {
-		response *model.Response
-		err      error
+	resp, err := j.LLM.Complete(ctx, req)
+	switch {
+	case ctx.Err() != nil:
+	case errors.Is(err, model.ErrFinal):
+		j.final = true // which says nothing of other questions
+	default:
+		j.health.note(err)
 	}
-	a, err := aside(limited, k.stuck, "model "+j.llm.Name(), func() (a answer) {
-		defer func() {
-			if r := recover(); r != nil {
-				k.logPanic(ctx, "llm", r)
-				a.response, a.err = nil, mem.ErrInternal
-			}
-		}()
-		a.response, a.err = j.llm.Complete(limited, req)
-		return a
-	})
-	if err == nil {
-		err = a.err
-	}
-	info := ModelInfo{Model: j.llm.Name(), Texts: 1, Err: err, Duration: k.now().Sub(begun)}
-	runHooks(ctx, k, func(h ModelHook) { h.ModelCall(ctx, info) })
-	if ctx.Err() == nil {
-		j.run.health.note(err)
-	}
-	return a.response, err
+	return resp, err
 }

@@ -113,7 +113,7 @@ func (h Conflicts) List(ctx context.Context, who Identity, req ConflictListReque
 	}
 	return guard(ctx, h.k, &c, func(ctx context.Context, cur *current) (*ConflictListReply, error) {
 		page := cases[:min(limit, len(cases))]
-		memories, err := h.k.store.CaseMemories(ctx, who.Namespace(), page)
+		memories, err := h.k.store.CaseMemories(ctx, who.Namespace(), page, cur.now)
 		if err != nil {
 			return nil, err
 		}

@@ -26,9 +26,10 @@
 //
 // What need not be waited for is kept as a job in the same database and transaction, and run by
 // whichever kernel was started with [Kernel.Start]: the writes of [Kernel.WriteAsync], the
-// comparison of new memories with what they may contradict (see [Kernel.Conflicts]), and the
-// vectors of memories that were stored while the embedding model was down. Every kernel knows
-// all kinds of work, started or not.
+// comparison of new memories with what they may contradict (see [Kernel.Conflicts]), the
+// vectors of memories that were stored while the embedding model was down, and putting on record
+// the ends of memories that have expired, on which no answer depends. Every kernel knows all kinds
+// of work, started or not.
 //
 // The zero value of every option and request field is its documented default.
 package kernel

@@ -39,24 +39,24 @@ func embedBrownout(err error) Brownout {
 }
 
 // embedQuery is embed for a text that has not been classified.
-func (k *Kernel) embedQuery(ctx context.Context, text string) ([]float32, error) {
+func (k *Kernel) embedQuery(ctx context.Context, tenant, text string) ([]float32, error) {
 	if k.model.InProcess {
-		return k.embed(ctx, text, nil)
+		return k.embed(ctx, tenant, text, nil)
 	}
 	result, err := k.classifyText(ctx, text)
 	if err != nil {
 		return nil, err
 	}
 	class := result.Classification()
-	return k.embed(ctx, text, &class)
+	return k.embed(ctx, tenant, text, &class)
 }
 
-// embed returns the unit vector of a text, nil for a text in which the model sees nothing.
+// embed returns, on behalf of a tenant, the unit vector of a text, nil for a text in which the model sees nothing.
 // It fails with errEmbedding when the model does or when the text's classification, which may
 // be nil for a model in the process, keeps it from there, and with the context's error when the
 // caller has gone. No transaction or connection of the kernel's is held meanwhile.
-func (k *Kernel) embed(ctx context.Context, text string, class *mem.Classification) ([]float32, error) {
-	vectors, err := k.embedMany(ctx, []string{text}, []*mem.Classification{class})
+func (k *Kernel) embed(ctx context.Context, tenant, text string, class *mem.Classification) ([]float32, error) {
+	vectors, err := k.embedMany(ctx, tenant, []string{text}, []*mem.Classification{class})
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +65,7 @@ func (k *Kernel) embed(ctx context.Context, text string, class *mem.Classificati
 
 // embedMany is embed for several texts, in one call of the model. One that may not go there
 // keeps all of them.
-func (k *Kernel) embedMany(ctx context.Context, texts []string, classes []*mem.Classification) ([][]float32, error) {
+func (k *Kernel) embedMany(ctx context.Context, tenant string, texts []string, classes []*mem.Classification) ([][]float32, error) {
 	info := k.model
 	if slices.ContainsFunc(classes, func(class *mem.Classification) bool { return !k.maySend(class) }) {
 		return nil, errWithheld
@@ -73,7 +73,7 @@ func (k *Kernel) embedMany(ctx context.Context, texts []string, classes []*mem.C
 	limited, cancel := context.WithTimeout(ctx, k.limits.ModelTimeout)
 	defer cancel()
 	begun := k.now()
-	vectors, err := k.askModel(limited, &info, texts)
+	vectors, err := k.askModel(limited, &info, tenant, texts)
 	modelInfo := ModelInfo{Model: info.Name, Texts: len(texts), Err: err, Duration: k.now().Sub(begun)}
 	runHooks(ctx, k, func(h ModelHook) { h.ModelCall(ctx, modelInfo) })
 	switch {
@@ -105,16 +105,16 @@ func (k *Kernel) maySend(class *mem.Classification) bool {
 
 // askModel asks a remote model on a goroutine of its own, so that one that hangs, whatever
 // its context says, does not take the caller with it. A model in the process cannot hang.
-func (k *Kernel) askModel(ctx context.Context, info *model.Info, texts []string) ([][]float32, error) {
+func (k *Kernel) askModel(ctx context.Context, info *model.Info, tenant string, texts []string) ([][]float32, error) {
 	if info.InProcess {
-		return k.callModel(ctx, texts)
+		return k.callModel(ctx, tenant, texts)
 	}
 	type answer struct {
 		vectors [][]float32
 		err     error
 	}
 	a, err := aside(ctx, k.stuck, "model "+info.Name, func() (a answer) {
-		a.vectors, a.err = k.callModel(ctx, texts)
+		a.vectors, a.err = k.callModel(ctx, tenant, texts)
 		return a
 	})
 	if err != nil {
@@ -123,14 +123,18 @@ func (k *Kernel) askModel(ctx context.Context, info *model.Info, texts []string)
 	return a.vectors, a.err
 }
 
-func (k *Kernel) callModel(ctx context.Context, texts []string) (vectors [][]float32, err error) {
+func (k *Kernel) callModel(ctx context.Context, tenant string, texts []string) (vectors [][]float32, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			k.logPanic(ctx, "embedder", r)
 			vectors, err = nil, mem.ErrInternal
 		}
 	}()
-	return k.embedder.Embed(ctx, texts)
+	embedder := k.embedder
+	if accounts, ok := embedder.(model.TenantEmbedder); ok {
+		embedder = accounts.For(tenant)
+	}
+	return embedder.Embed(ctx, texts)
 }
 
 // unit scales a vector to length 1, in a copy; the zero vector becomes nil.

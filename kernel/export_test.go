@@ -8,8 +8,12 @@ import (
 	"github.com/memkernel/memkernel/kernel/model"
 )
 
-// SetLLM makes llm the model that judges contradictions.
-func (k *Kernel) SetLLM(llm model.LLM, where mem.Destination) { k.llm, k.llmDestination = llm, where }
+// SetLLM makes llm the language model, nil for none.
+func (k *Kernel) SetLLM(llm model.LLM, where mem.Destination) {
+	if k.llm, k.llmDestination = llm, where; llm != nil {
+		k.llmName = llm.Name()
+	}
+}
 
 // CheckAll runs one round of the checks for contradictions, on the caller's goroutine.
 func (k *Kernel) CheckAll(ctx context.Context) error {

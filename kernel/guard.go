@@ -34,16 +34,16 @@ type call struct {
 	// steps are reads that travel with the gate. Their results are used only if it opens.
 	steps []queries.Step
 	// prepare returns what travels instead. It may take long: it runs only for a caller whose
-	// role and rate, as far as they are known, allow the call.
-	prepare func(context.Context) (store.Ahead, error)
+	// role and rate, as far as they are known, allow the call. now is when the call was made.
+	prepare func(ctx context.Context, now time.Time) (store.Ahead, error)
 }
 
 // ahead returns all that is to travel with the gate.
-func (c *call) ahead(ctx context.Context) (store.Ahead, error) {
+func (c *call) ahead(ctx context.Context, now time.Time) (store.Ahead, error) {
 	if c.prepare == nil {
 		return store.Ahead{Steps: c.steps}, nil
 	}
-	return c.prepare(ctx)
+	return c.prepare(ctx, now)
 }
 
 // current is the state of a call that the gate has let through.
@@ -66,6 +66,8 @@ type current struct {
 	// owed is set when a call has an audit row that says that it succeeded, and no answer: the
 	// connection broke between the two.
 	owed bool
+	// lost is set when the audit row could not be written.
+	lost bool
 }
 
 // finish returns the audit row of a call that succeeds, for a body that commits it itself.
@@ -93,7 +95,8 @@ func (k *Kernel) setPolicy(c *call, cur *current, known *store.Known, policy mem
 // guard runs a syscall: it validates, asks the role table, reads policy and tenant in one
 // statement, takes a rate token, runs body (or has all that done by one statement, see eagerly),
 // and makes sure that exactly one audit row is durable before the answer leaves, however the call
-// ends. Nothing else may call the store on a caller's behalf.
+// ends. Nothing else but WriteMany, which does the same for many writes at once, may call the store
+// on a caller's behalf.
 func guard[Rep any](ctx context.Context, k *Kernel, c *call, body func(context.Context, *current) (*Rep, error)) (*Rep, error) {
 	begun := k.now()
 	ctx = k.hookBegin(ctx, c.op)
@@ -112,11 +115,7 @@ func guard[Rep any](ctx context.Context, k *Kernel, c *call, body func(context.C
 	if cur.owed {
 		rep, err = again(ctx, k, c, cur, body)
 	}
-	info := SyscallInfo{
-		Op: c.op, Call: cur.event.Call, Namespace: c.who.Namespace(), Actor: cur.event.Actor, KeyID: cur.event.KeyID,
-		Result: cur.event.Result, Err: err, Duration: k.now().Sub(begun),
-	}
-	runHooks(ctx, k, func(h SyscallHook) { h.SyscallEnd(ctx, info) })
+	k.hookEnd(ctx, c, cur, begun, err)
 	if err != nil {
 		return nil, err
 	}
@@ -170,8 +169,8 @@ func again[Rep any](ctx context.Context, k *Kernel, c *call, cur *current, body 
 	return rep, nil
 }
 
-// admit decides whether the body may run.
-func (k *Kernel) admit(ctx context.Context, c *call, cur *current) error {
+// permit decides what can be decided without the database.
+func (c *call) permit(ctx context.Context) error {
 	if c.who.IsZero() {
 		return mem.ErrUnauthenticated
 	}
@@ -183,7 +182,12 @@ func (k *Kernel) admit(ctx context.Context, c *call, cur *current) error {
 	if !acl.Allowed(c.who.Role(), c.op) {
 		return mem.ErrForbidden
 	}
-	if err := ctx.Err(); err != nil {
+	return ctx.Err()
+}
+
+// admit decides whether the body may run.
+func (k *Kernel) admit(ctx context.Context, c *call, cur *current) error {
+	if err := c.permit(ctx); err != nil {
 		return err
 	}
 	if done, err := k.eagerly(ctx, c, cur); done || err != nil {
@@ -193,7 +197,7 @@ func (k *Kernel) admit(ctx context.Context, c *call, cur *current) error {
 	early := !k.limiter.spent(c.who.Principal(), c.op, cur.now)
 	if early {
 		var err error
-		if ahead, err = c.ahead(ctx); err != nil {
+		if ahead, err = c.ahead(ctx, cur.now); err != nil {
 			return err
 		}
 	}
@@ -205,8 +209,8 @@ func (k *Kernel) admit(ctx context.Context, c *call, cur *current) error {
 	if err := k.checkGate(c.who, gate, cur.now); err != nil {
 		return err
 	}
-	if limit, ok := cur.policy.RateLimit(c.op); ok && !cur.again {
-		if err := k.limiter.take(c.who.Principal(), c.op, limit, cur.now); err != nil {
+	if !cur.again {
+		if err := k.takeToken(c, cur); err != nil {
 			return err
 		}
 	}
@@ -214,11 +218,20 @@ func (k *Kernel) admit(ctx context.Context, c *call, cur *current) error {
 		return nil
 	}
 	// The bucket looked empty and was not: read now what did not travel with the gate.
-	ahead, err = c.ahead(ctx)
+	ahead, err = c.ahead(ctx, cur.now)
 	if err != nil {
 		return err
 	}
 	return k.store.Fetch(ctx, ahead)
+}
+
+// takeToken takes a rate token, if policy wants one.
+func (k *Kernel) takeToken(c *call, cur *current) error {
+	limit, ok := cur.policy.RateLimit(c.op)
+	if !ok {
+		return nil
+	}
+	return k.limiter.take(c.who.Principal(), c.op, limit, cur.now)
 }
 
 // readmit asks again whether a call that has been let through may go on, and sends steps with
@@ -262,6 +275,11 @@ func (k *Kernel) settle(ctx context.Context, c *call, cur *current, complete boo
 	if err != nil {
 		cur.event.Result, err = k.judge(ctx, c, cur, err)
 	}
+	return k.record(ctx, c, cur, complete, err)
+}
+
+// record is settle for an error that has been judged.
+func (k *Kernel) record(ctx context.Context, c *call, cur *current, complete bool, err error) error {
 	if !cur.recorded {
 		cur.event.Detail = cur.detail.String()
 		if c.who.Role() == acl.RoleAuditor || err != nil {
@@ -269,7 +287,7 @@ func (k *Kernel) settle(ctx context.Context, c *call, cur *current, complete boo
 		}
 		recorded, appendErr := k.store.Append(ctx, &cur.event, cur.served)
 		if appendErr != nil {
-			cur.event.Result = audit.ResultError
+			cur.event.Result, cur.lost = audit.ResultError, true
 			return &mem.OpError{Op: c.op, Err: k.notRecorded(ctx, c.op, appendErr)}
 		}
 		if recorded && complete {

@@ -3,6 +3,7 @@ package kernel
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/memkernel/memkernel/acl"
 	"github.com/memkernel/memkernel/internal/store"
@@ -45,9 +46,9 @@ func (k *Kernel) History(ctx context.Context, who Identity, req HistoryRequest) 
 	c := call{
 		op: acl.OpHistory, who: who, memory: req.ID,
 		validate: func() error { return checkPage(limit, k.limits.MaxPage) },
-	}
-	if checkPage(limit, k.limits.MaxPage) == nil {
-		c.steps = k.store.History(who.Scope(), req.ID, after, limit+1, &page)
+		prepare: func(_ context.Context, now time.Time) (store.Ahead, error) {
+			return store.Ahead{Steps: k.store.History(who.Scope(), req.ID, after, limit+1, now, &page)}, nil
+		},
 	}
 	return guard(ctx, k, &c, func(_ context.Context, cur *current) (*HistoryReply, error) {
 		if !page.Visible {

@@ -8,6 +8,7 @@ import (
 	"github.com/memkernel/memkernel/acl"
 	"github.com/memkernel/memkernel/audit"
 	"github.com/memkernel/memkernel/kernel/mem"
+	"github.com/memkernel/memkernel/kernel/model"
 )
 
 // Hook is an observer. A hook embeds [HookDefaults] and implements one or more of [SyscallHook],
@@ -56,8 +57,10 @@ type ModelHook interface {
 // ModelInfo describes one call to a model.
 type ModelInfo struct {
 	// Model names the model, Texts counts what it was given.
-	Model    string
-	Texts    int
+	Model string
+	Texts int
+	// Usage is what a language model says that it cost.
+	Usage    model.Usage
 	Err      error
 	Duration time.Duration
 }
@@ -108,6 +111,15 @@ func (k *Kernel) beginOne(ctx context.Context, h SyscallHook, op acl.Op) (out co
 		out = derived
 	}
 	return out
+}
+
+// hookEnd tells the hooks how a call ended.
+func (k *Kernel) hookEnd(ctx context.Context, c *call, cur *current, begun time.Time, err error) {
+	info := SyscallInfo{
+		Op: c.op, Call: cur.event.Call, Namespace: c.who.Namespace(), Actor: cur.event.Actor, KeyID: cur.event.KeyID,
+		Result: cur.event.Result, Err: err, Duration: k.now().Sub(begun),
+	}
+	runHooks(ctx, k, func(h SyscallHook) { h.SyscallEnd(ctx, info) })
 }
 
 func runHooks[H any](ctx context.Context, k *Kernel, call func(H)) {

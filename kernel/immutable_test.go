@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
@@ -151,11 +152,26 @@ func TestClosedMemoriesStayClosed(t *testing.T) {
 	}
 	// An open one can be closed, once.
 	require.Equal(t, stateGuard, w.attempt(t,
-		"UPDATE memkernel.memory_objects SET text = 'forged', t_valid_to = now(), end_reason = 'expired'"+w.where("open")))
-	expire := "UPDATE memkernel.memory_objects SET t_valid_to = t_valid_from, end_reason = 'expired'" + w.where("open")
-	require.Empty(t, w.attempt(t, expire))
-	require.Empty(t, w.attempt(t, expire), "which is no change")
-	require.Equal(t, stateGuard, w.attempt(t, "UPDATE memkernel.memory_objects SET end_reason = 'retracted'"+w.where("open")))
+		"UPDATE memkernel.memory_objects SET text = 'forged', t_valid_to = now(), end_reason = 'retracted'"+w.where("open")))
+	retract := "UPDATE memkernel.memory_objects SET t_valid_to = t_valid_from, end_reason = 'retracted'" + w.where("open")
+	require.Empty(t, w.attempt(t, retract))
+	require.Empty(t, w.attempt(t, retract), "which is no change")
+	require.Equal(t, stateGuard, w.attempt(t, "UPDATE memkernel.memory_objects SET end_reason = 'superseded'"+w.where("open")))
+}
+
+// What expires does so when it said it would, and nothing else does.
+func TestExpiredEndsWhenItSaid(t *testing.T) {
+	t.Parallel()
+	w := newRowWorld(t, kerneltest.Open(t))
+	w.rows["expiring"] = must(w.Write(t.Context(), w.owner, kernel.WriteRequest{
+		Text: "Ends at one.", ExpiresAt: w.Clock.Now().Add(time.Hour),
+	})).Stored[0]
+	for _, to := range []string{"t_valid_from", "expires_at - interval '1 microsecond'", "expires_at + interval '1 microsecond'"} {
+		require.Equal(t, "23514", w.attempt(t, "UPDATE memkernel.memory_objects SET end_reason = 'expired', t_valid_to = "+to+w.where("expiring")), to)
+	}
+	require.Equal(t, "23514", w.attempt(t, "UPDATE memkernel.memory_objects SET end_reason = 'expired', t_valid_to = now()"+w.where("open")))
+	require.Equal(t, stateGuard, w.attempt(t, "UPDATE memkernel.memory_objects SET expires_at = now()"+w.where("open")))
+	require.Empty(t, w.attempt(t, "UPDATE memkernel.memory_objects SET end_reason = 'expired', t_valid_to = expires_at"+w.where("expiring")))
 }
 
 // insertLike copies a row under another id, with some columns changed by a JSON object.

@@ -81,13 +81,13 @@ var invariants = []struct{ name, sql string }{
 		SELECT count(*) FROM memkernel.namespaces AS n WHERE (n.live_rows, n.live_length) IS DISTINCT FROM (
 			SELECT (count(*), coalesce(sum(m.terms_length), 0)) FROM memkernel.memory_objects AS m
 			WHERE m.tenant = n.tenant AND m.namespace = n.path AND m.t_valid_to IS NULL AND m.status = 'active')`},
-	{"row that not exactly one audit row says was stored", `
-		SELECT count(*) FROM memkernel.memory_objects AS m WHERE 1 <> (
-			SELECT count(*) FROM memkernel.audit_log AS a WHERE a.tenant = m.tenant AND a.memory_id = m.id
-				AND a.op = 'write' AND a.result = 'ok' AND a.detail LIKE 'stored=1 %')`},
+	{"capture whose rows not exactly one audit row says were stored", `
+		SELECT count(*) FROM (SELECT m.tenant, m.capture_id, array_agg(m.id) AS ids, count(*) AS n FROM memkernel.memory_objects AS m GROUP BY 1, 2) AS c
+		WHERE 1 <> (SELECT count(*) FROM memkernel.audit_log AS a WHERE a.tenant = c.tenant AND a.memory_id = ANY(c.ids)
+			AND a.op = 'write' AND a.result = 'ok' AND a.detail LIKE 'stored=' || c.n || ' %')`},
 	{"audit row of a write that stored nothing it says", `
 		SELECT count(*) FROM memkernel.audit_log AS a
-		WHERE a.op = 'write' AND a.result = 'ok' AND a.detail LIKE 'stored=1 %' AND NOT EXISTS (
+		WHERE a.op = 'write' AND a.result = 'ok' AND a.detail LIKE 'stored=%' AND a.detail NOT LIKE 'stored=0 %' AND NOT EXISTS (
 			SELECT FROM memkernel.memory_objects AS m WHERE m.tenant = a.tenant AND m.id = a.memory_id)`},
 	{"row retracted without exactly one audit row, or the other way round", `
 		SELECT count(*) FROM memkernel.memory_objects AS m WHERE (m.end_reason IS NOT DISTINCT FROM 'retracted')::int <> (
@@ -96,10 +96,13 @@ var invariants = []struct{ name, sql string }{
 	{"row whose capture is not done", `
 		SELECT count(*) FROM memkernel.memory_objects AS m WHERE NOT EXISTS (
 			SELECT FROM memkernel.captures AS c WHERE c.tenant = m.tenant AND c.id = m.capture_id AND c.state = 'done')`},
-	{"done capture whose receipt names a row that is not there", `
-		SELECT count(*) FROM memkernel.captures AS c WHERE c.state = 'done' AND jsonb_array_length(coalesce(c.result -> 'Rejected', '[]')) = 0 AND NOT EXISTS (
-			SELECT FROM memkernel.memory_objects AS m WHERE m.tenant = c.tenant
-				AND m.id::text IN (c.result -> 'Stored' ->> 0, c.result -> 'Deduplicated' ->> 0))`},
+	{"done capture whose receipt names nothing, or a row that is not there", `
+		SELECT count(*) FROM memkernel.captures AS c
+		CROSS JOIN LATERAL (SELECT array_agg(x) AS ids FROM jsonb_array_elements_text(coalesce(nullif(c.result -> 'Stored', 'null'), '[]')
+			|| coalesce(nullif(c.result -> 'Deduplicated', 'null'), '[]') || coalesce(c.result -> 'Echoed', '[]')) AS x) AS named
+		WHERE c.state = 'done' AND CASE WHEN named.ids IS NULL THEN jsonb_array_length(coalesce(c.result -> 'Rejected', '[]')) = 0
+			ELSE cardinality(named.ids) <> (SELECT count(*) FROM memkernel.memory_objects AS m
+				WHERE m.tenant = c.tenant AND m.id::text = ANY(named.ids)) END`},
 	{"key that not exactly one audit row says was made", `
 		SELECT count(*) FROM memkernel.api_keys AS k WHERE 1 <> (
 			SELECT count(*) FROM memkernel.audit_log AS a WHERE a.tenant = k.tenant AND a.result = 'ok'

@@ -23,6 +23,7 @@ import (
 	"github.com/memkernel/memkernel/kernel/model/hashing"
 	"github.com/memkernel/memkernel/queries"
 	"github.com/memkernel/memkernel/writepath/classify"
+	"github.com/memkernel/memkernel/writepath/verify"
 )
 
 // Kernel is the memory kernel on one database. Make one per process and database with Open
@@ -44,9 +45,13 @@ type Kernel struct {
 	// classifier and scanner say what a text holds; scanner may be nil.
 	classifier *classify.Classifier
 	scanner    classify.Scanner
-	// llm is nil for none; llmDestination says where a text goes that it is shown.
+	// llm makes facts of texts, which verifier checks; nil keeps them as they are. What it is sent
+	// goes to llmDestination.
 	llm            model.LLM
+	llmName        string
 	llmDestination mem.Destination
+	verifier       *verify.Verifier
+	stages         []Stage
 	now            func() time.Time
 	limits         Limits
 	// jobs adds background work and, after Start, runs it; finished tells those who wait in this
@@ -75,9 +80,10 @@ func Open(db *pgxpool.Pool, opts ...Option) (*Kernel, error) {
 		embedder: cfg.embedder, model: cfg.model, drivers: cfg.registry, stuck: &stuckCalls{}, authenticator: cfg.authenticator, issuer: mint.New(),
 		failures: &failureLog{}, limiter: newLimiter(cfg.limits.MaxCallers), logger: cfg.logger, hooks: cfg.hooks,
 		classifier: classify.New(), scanner: cfg.scanner,
+		llm: cfg.llm, llmName: cfg.llmName, llmDestination: cfg.llmTo, verifier: verify.New(verify.Options{MaxTextBytes: maxModelFact}), stages: cfg.stages,
 		now: cfg.now, limits: cfg.limits, finished: &bells{}, release: &releaser{},
 	}
-	if k.jobs, err = k.newJobs(db, cfg.polling); err != nil {
+	if k.jobs, err = k.newJobs(db); err != nil {
 		return nil, err
 	}
 	return k, nil
@@ -110,6 +116,14 @@ func configure(opts []Option) (*config, error) {
 	if err := checkHooks(cfg.hooks); err != nil {
 		return nil, err
 	}
+	if err := cfg.checkLLM(); err != nil {
+		return nil, err
+	}
+	for i, stage := range cfg.stages {
+		if stage == nil {
+			return nil, &mem.InvalidError{Field: fmt.Sprintf("Stages[%d]", i), Reason: "it is nil"}
+		}
+	}
 	var err error
 	if cfg.registry, err = driver.NewRegistry(append([]driver.Driver{baseline.New()}, cfg.drivers...)...); err != nil {
 		return nil, err
@@ -118,6 +132,25 @@ func configure(opts []Option) (*config, error) {
 		cfg.logger = slog.New(slog.DiscardHandler)
 	}
 	return cfg, nil
+}
+
+// checkLLM checks the language model and asks its name.
+func (c *config) checkLLM() error {
+	if c.llm == nil {
+		if c.llmTo != "" {
+			return &mem.InvalidError{Field: "LLM", Reason: "it is nil"}
+		}
+		return nil
+	}
+	if c.llmName = c.llm.Name(); c.llmName == "" {
+		return &mem.InvalidError{Field: "LLM", Reason: "it has no name"}
+	}
+	switch c.llmTo {
+	case mem.DestinationLocal, mem.DestinationTrustedModel, mem.DestinationRemoteModel:
+		return nil
+	default:
+		return &mem.InvalidError{Field: "LLM", Reason: fmt.Sprintf("%q is not where a model can be", c.llmTo)}
+	}
 }
 
 // Migrate brings the database to this build's schema, in one transaction. Any number of

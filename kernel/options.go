@@ -24,9 +24,12 @@ type config struct {
 	logger        *slog.Logger
 	hooks         []Hook
 	scanner       classify.Scanner
+	llm           model.LLM
+	llmName       string
+	llmTo         mem.Destination
+	stages        []Stage
 	now           func() time.Time
 	limits        Limits
-	polling       bool
 
 	// registry holds the drivers and the baseline, once the options are checked.
 	registry *driver.Registry
@@ -35,6 +38,21 @@ type config struct {
 // WithEmbedder sets the embedding model; the default is the offline model/hashing. Its
 // dimension is at most MaxEmbeddingDim.
 func WithEmbedder(e model.Embedder) Option { return func(c *config) { c.embedder = e } }
+
+// WithLLM sets the language model that makes facts of what is written, and judges whether facts
+// contradict each other; without one texts are kept as they are. where says where what it is sent
+// goes, DestinationLocal, DestinationTrustedModel or DestinationRemoteModel: a text whose
+// classification does not allow that is not sent. Each call is bounded by Limits.ModelTimeout; a
+// write of a text of up to about 32 kB asks at most twice. A model that is a model.TenantLLM is
+// asked on behalf of each tenant.
+func WithLLM(llm model.LLM, where mem.Destination) Option {
+	return func(c *config) { c.llm, c.llmTo = llm, where }
+}
+
+// WithStages adds steps of the host's own to every write, in this order; see Stage.
+func WithStages(stages ...Stage) Option {
+	return func(c *config) { c.stages = append(c.stages, stages...) }
+}
 
 // WithDrivers registers retrieval drivers beside the built-in baseline, whose name is taken.
 func WithDrivers(drivers ...driver.Driver) Option {
@@ -62,11 +80,6 @@ func WithHooks(hooks ...Hook) Option { return func(c *config) { c.hooks = append
 // goes by one reading of it; durations are measured by others.
 func WithClock(now func() time.Time) Option { return func(c *config) { c.now = now } }
 
-// WithPolling makes Start look for work at intervals instead of listening for it, which takes
-// one connection beside those of the pool, and does not work through PgBouncer in transaction
-// mode. Work then begins up to 200 ms later.
-func WithPolling() Option { return func(c *config) { c.polling = true } }
-
 // WithLimits sets the limits; each zero field keeps its default.
 func WithLimits(l Limits) Option { return func(c *config) { c.limits = l } }
 
@@ -84,10 +97,15 @@ type Authenticator interface {
 // database page of 8 kB beside its row's other columns.
 const MaxEmbeddingDim = 1990
 
+// minPollInterval is how often work can be looked for at most.
+const minPollInterval = 10 * time.Millisecond
+
 // Limits are the kernel's own bounds. The zero value of a field is its default.
 type Limits struct {
 	// MaxTextBytes is the largest text of a write, default 1 MiB.
 	MaxTextBytes int
+	// MaxBatch is the most writes of one WriteMany, default 10000.
+	MaxBatch int
 	// MaxQueryBytes is the largest query of a search, default 1 MiB.
 	MaxQueryBytes int
 	// MaxResults is the largest K of a search, default 100.
@@ -114,14 +132,20 @@ type Limits struct {
 	// WriteAttempts is how often a write of WriteAsync is tried, default 5. The pauses between
 	// are 1 s, 4 s, 16 s and so on, 5 min at most. An attempt whose process died counts.
 	WriteAttempts int
-	// UpkeepInterval is how often what a brownout left undone is looked for, and what has not been
-	// checked for contradictions, default 1 min. Memories that are held are checked at once.
+	// UpkeepInterval is how often what a brownout left undone, what has expired and what has not
+	// been checked for contradictions is looked for, default 1 min. Memories that are held are
+	// checked at once.
 	UpkeepInterval time.Duration
+	// PollInterval makes Start look for work this often instead of listening for it, which takes
+	// one connection beside those of the pool, and does not work through PgBouncer in transaction
+	// mode. 0, the default, listens.
+	PollInterval time.Duration
 }
 
 // WithDefaults returns the limits with each zero field set to its default.
 func (l Limits) WithDefaults() Limits {
 	setDefault(&l.MaxTextBytes, 1<<20)
+	setDefault(&l.MaxBatch, 10_000)
 	setDefault(&l.MaxQueryBytes, 1<<20)
 	setDefault(&l.MaxResults, 100)
 	setDefault(&l.MaxPage, 1000)
@@ -150,6 +174,7 @@ func (l Limits) validate() error {
 		most  int64
 	}{
 		{"MaxTextBytes", int64(l.MaxTextBytes), 64 << 20},
+		{"MaxBatch", int64(l.MaxBatch), 1_000_000},
 		{"MaxQueryBytes", int64(l.MaxQueryBytes), 64 << 20},
 		{"MaxResults", int64(l.MaxResults), 1000},
 		{"MaxPage", int64(l.MaxPage), 100_000},
@@ -165,6 +190,9 @@ func (l Limits) validate() error {
 		if f.value < 1 || f.value > f.most {
 			return &mem.InvalidError{Field: "Limits." + f.name, Reason: fmt.Sprintf("%d is not between 1 and %d", f.value, f.most)}
 		}
+	}
+	if p := l.PollInterval; p != 0 && (p < minPollInterval || p > time.Hour) {
+		return &mem.InvalidError{Field: "Limits.PollInterval", Reason: fmt.Sprintf("%s is neither 0 nor between %s and %s", p, minPollInterval, time.Hour)}
 	}
 	return nil
 }

@@ -31,7 +31,9 @@ func (k *Kernel) Read(ctx context.Context, who Identity, req ReadRequest) (*Read
 	c := call{
 		op: acl.OpRead, who: who, memory: req.ID, rereads: true,
 		validate: func() error { return mem.CheckTime("AsOf", req.AsOf) },
-		steps:    k.store.Find(who.Scope(), req.ID, req.AsOf, &found),
+		prepare: func(_ context.Context, now time.Time) (store.Ahead, error) {
+			return store.Ahead{Steps: k.store.Find(who.Scope(), req.ID, req.AsOf, now, &found)}, nil
+		},
 	}
 	if req.AsOf.IsZero() {
 		c.eager = func(ctx context.Context, cur *current, known *store.Known, _ *mem.EffectivePolicy) (sent bool, err error) {

@@ -8,7 +8,9 @@ import (
 
 	"github.com/memkernel/memkernel/acl"
 	"github.com/memkernel/memkernel/audit"
+	"github.com/memkernel/memkernel/internal/store"
 	"github.com/memkernel/memkernel/kernel/mem"
+	"github.com/memkernel/memkernel/queries"
 	"github.com/memkernel/memkernel/writepath"
 )
 
@@ -30,13 +32,18 @@ type RetractReply struct {
 // Retract ends a current memory of the caller's own namespace because it is wrong, one that is
 // held or disputed too. One that was in sight stays readable by id and in its history, leaves
 // every search, and does not revive what it replaced. A repeat call succeeds and says so. Missing and invisible are ErrNotFound, an
-// ancestor's memory is ErrForbidden, and one that was superseded or expired is ErrConflict.
+// ancestor's memory is ErrForbidden, and one that was superseded or has expired is ErrConflict.
 func (k *Kernel) Retract(ctx context.Context, who Identity, req RetractRequest) (*RetractReply, error) {
-	var state writepath.State
+	var state writepath.Standing
+	look := func(now time.Time) []queries.Step {
+		return k.store.RetractTarget(who.Scope(), who.Namespace(), req.ID, now, &state)
+	}
 	c := call{
 		op: acl.OpRetract, who: who, memory: req.ID,
 		validate: func() error { return mem.CheckLabel("Reason", req.Reason, writepath.MaxSourceBytes) },
-		steps:    k.store.RetractTarget(who.Scope(), who.Namespace(), req.ID, &state),
+		prepare: func(_ context.Context, now time.Time) (store.Ahead, error) {
+			return store.Ahead{Steps: look(now)}, nil
+		},
 	}
 	return guard(ctx, k, &c, func(ctx context.Context, cur *current) (*RetractReply, error) {
 		for range maxRetractTries {
@@ -44,8 +51,8 @@ func (k *Kernel) Retract(ctx context.Context, who Identity, req RetractRequest) 
 			if !errors.Is(err, writepath.ErrStale) {
 				return reply, err
 			}
-			cur.detail, state = audit.Detail{}, writepath.State{}
-			if err := k.readmit(ctx, who, c.steps...); err != nil {
+			cur.detail, state = audit.Detail{}, writepath.Standing{}
+			if err := k.readmit(ctx, who, look(cur.now)...); err != nil {
 				return nil, err
 			}
 		}
@@ -57,7 +64,7 @@ func (k *Kernel) Retract(ctx context.Context, who Identity, req RetractRequest) 
 const maxRetractTries = 5
 
 // tryRetract decides on what state says, and answers writepath.ErrStale if that has changed.
-func (k *Kernel) tryRetract(ctx context.Context, cur *current, who Identity, req *RetractRequest, state *writepath.State) (*RetractReply, error) {
+func (k *Kernel) tryRetract(ctx context.Context, cur *current, who Identity, req *RetractRequest, state *writepath.Standing) (*RetractReply, error) {
 	target := state.Target
 	switch {
 	case target == nil:

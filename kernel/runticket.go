@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/memkernel/memkernel/acl"
 	"github.com/memkernel/memkernel/audit"
@@ -16,11 +17,9 @@ import (
 
 // attempt is one go of a worker at a ticket.
 type attempt struct {
-	c     *call
-	cur   *current
-	w     *store.Write
-	state writepath.State
-	reply *WriteReply
+	*writing
+
+	c *call
 }
 
 func (a *attempt) at() store.Attempt {
@@ -51,12 +50,7 @@ func (k *Kernel) runTicket(ctx context.Context, run jobs.Run[jobs.Write]) error 
 	begun := k.now()
 	hooked := k.hookBegin(ctx, acl.OpWrite)
 	over, told := k.try(hooked, a)
-	cur := a.cur
-	info := SyscallInfo{
-		Op: acl.OpWrite, Call: cur.event.Call, Namespace: a.w.Who.Namespace(), Actor: cur.event.Actor, KeyID: cur.event.KeyID,
-		Result: cur.event.Result, Err: told, Duration: k.now().Sub(begun),
-	}
-	runHooks(hooked, k, func(h SyscallHook) { h.SyscallEnd(hooked, info) })
+	k.hookEnd(hooked, a.c, a.cur, begun, told)
 	if over {
 		k.finished.ring(id)
 		return nil
@@ -65,33 +59,33 @@ func (k *Kernel) runTicket(ctx context.Context, run jobs.Run[jobs.Write]) error 
 }
 
 func (k *Kernel) newAttempt(claim *store.Claim, id ID) *attempt {
-	a := &attempt{reply: &WriteReply{}}
+	a := &attempt{writing: k.newWriting(claim.Who, claim.IdempotencyKey)}
 	now := k.clock()
-	a.w = &store.Write{
-		Who: claim.Who, Capture: id, IdempotencyKey: claim.IdempotencyKey, Digest: claim.Digest, Attempt: claim.Attempt,
-		Now: now, Memory: newID(now), NewID: func() ID { return newID(now) }, Draft: &writepath.Draft{},
-	}
-	k.store.Bind(a.w)
+	a.w.Capture, a.w.Digest, a.w.Attempt = id, claim.Digest, claim.Attempt
 	a.c = &call{op: acl.OpWrite, who: claim.Who}
-	a.c.prepare = func(context.Context) (store.Ahead, error) {
+	a.cur = &current{now: now, event: k.newEvent(a.c, now)}
+	a.c.prepare = func(context.Context, time.Time) (store.Ahead, error) {
 		var o order
 		if err := json.Unmarshal(claim.Request, &o); err != nil {
 			return store.Ahead{}, fmt.Errorf("%w: stored request: %w", mem.ErrInternal, err)
 		}
-		*a.w.Draft = newDraft(claim.Who, o.request(claim))
-		a.w.Draft.Prepare()
-		a.w.Mentions = mentions(a.w.Draft.Text)
-		a.cur.event.MemoryID, a.reply.Redacted = o.Supersedes, o.Redacted
+		a.draft, a.verbatim = newDraft(claim.Who, o.request(claim)), o.Verbatim
+		a.begin(a.cur)
+		a.w.Outcome = a.outcomeOf
+		prepareDraft(&a.draft)
+		a.propose(&a.draft)
+		a.cur.event.MemoryID, a.soFar.Redacted = o.Supersedes, o.Redacted
 		return store.Ahead{Steps: a.w.Probe(&a.state)}, nil
 	}
-	a.cur = &current{now: now, event: k.newEvent(a.c, now)}
-	a.w.Outcome = func(dec writepath.Decision) ([]byte, audit.Event) {
-		receipt, event := writeOutcome(a.cur, a.w, dec, a.reply)
-		a.cur.detail.Str("ticket", id.String())
-		event.Detail = a.cur.detail.String()
-		return receipt, event
-	}
 	return a
+}
+
+// outcomeOf adds the ticket to what an attempt leaves in the log.
+func (a *attempt) outcomeOf(decisions []writepath.Decision) ([]byte, audit.Event) {
+	receipt, event := a.outcome(decisions)
+	a.cur.detail.Str("ticket", a.w.Capture.String())
+	event.Detail = a.cur.detail.String()
+	return receipt, event
 }
 
 // try makes one attempt. over reports that the ticket is over, or another attempt's.
@@ -132,7 +126,7 @@ func (k *Kernel) runAttempt(ctx context.Context, a *attempt) (err error) {
 	if !acl.Allowed(a.w.Who.Role(), acl.OpWrite) {
 		return mem.ErrForbidden
 	}
-	ahead, err := a.c.ahead(ctx)
+	ahead, err := a.c.ahead(ctx, a.cur.now)
 	if err != nil {
 		return err
 	}
@@ -144,17 +138,14 @@ func (k *Kernel) runAttempt(ctx context.Context, a *attempt) (err error) {
 	if err := k.checkGate(a.w.Who, gate, a.cur.now); err != nil {
 		return err
 	}
-	if err := writeAllowed(&a.cur.policy, a.w.Draft); err != nil {
+	if err := writeAllowed(&a.cur.policy, &a.draft); err != nil {
 		return err
 	}
 	// Policy or the classifier may know better by now than when the text was kept.
-	if done, err := k.screenWrite(ctx, a.cur, a.w, &a.state, a.reply); err != nil {
+	if _, err := k.settleWrite(ctx, a.writing); err != nil || a.cur.recorded || a.reply.Replayed {
 		return err
-	} else if done {
-		return k.decline(ctx, a)
 	}
-	_, err = k.settleWrite(ctx, a.cur, a.w, &a.state, a.reply)
-	return err
+	return k.decline(ctx, a)
 }
 
 // decline ends a ticket whose text may not become a memory. The raw input stays as it was kept.
@@ -177,7 +168,7 @@ func (k *Kernel) final(a *attempt, err error) bool {
 		return true
 	case errors.Is(err, mem.ErrConflict):
 		// Or so many races were lost that it may do better later.
-		_, decided := writepath.Decide(a.w.Draft, &a.state)
+		_, _, decided := writepath.Plan(a.facts, &a.state)
 		return decided != nil
 	default:
 		return false

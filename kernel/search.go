@@ -138,6 +138,8 @@ type search struct {
 	who   acl.Identity
 	req   *SearchRequest
 	query driver.Query
+	// now is when the call was made.
+	now time.Time
 	// view is the one that was prefetched for; a fallback gets a fresh one.
 	view  *store.View
 	ahead *store.Prefetch
@@ -180,8 +182,9 @@ func (s *search) setQuery() {
 }
 
 // prepare makes the view and returns the reads that can travel with the gate.
-func (s *search) prepare(ctx context.Context) (store.Ahead, error) {
+func (s *search) prepare(ctx context.Context, now time.Time) (store.Ahead, error) {
 	s.close()
+	s.now = now
 	s.view, s.ahead, s.violations = s.newView(ctx), nil, 0
 	if s.kept != nil {
 		return store.Ahead{}, nil
@@ -199,7 +202,7 @@ func (s *search) eager(ctx context.Context, cur *current, known *store.Known, po
 	if err != nil || name != baseline.Name || !ok || d != baseline.New() || !s.k.model.InProcess || len(s.query.Text) > maxEagerQuery {
 		return false, nil //nolint:nilerr // refused by the gate's policy, which may be another
 	}
-	ahead, err := s.prepare(ctx)
+	ahead, err := s.prepare(ctx, cur.now)
 	if err != nil {
 		return false, err
 	}
@@ -231,9 +234,14 @@ func (s *search) close() {
 	}
 }
 
+// embed returns the vector of a question of the caller's.
+func (s *search) embed(ctx context.Context, text string) ([]float32, error) {
+	return s.k.embedQuery(ctx, s.who.Tenant(), text)
+}
+
 func (s *search) newView(ctx context.Context) *store.View {
 	cfg := store.ViewConfig{
-		Scope: s.who.Scope(), Filter: s.filter(), Embed: s.k.embedQuery, Query: s.query.Text, Withheld: errWithheld,
+		Scope: s.who.Scope(), Filter: s.filter(), Embed: s.embed, Query: s.query.Text, Withheld: errWithheld,
 	}
 	if to := destination(&s.k.model); to != mem.DestinationLocal {
 		cfg.MaySend = func(c *mem.Classification) bool { return c.MaySend(to) }
@@ -247,7 +255,7 @@ func (s *search) newView(ctx context.Context) *store.View {
 
 func (s *search) filter() store.Filter {
 	return store.Filter{
-		AsOf: s.req.AsOf, Ended: s.req.IncludeSuperseded, Kinds: s.req.Kinds, From: s.req.From, To: s.req.To,
+		AsOf: s.req.AsOf, Ended: s.req.IncludeSuperseded, Kinds: s.req.Kinds, From: s.req.From, To: s.req.To, Now: s.now,
 	}
 }
 
@@ -281,7 +289,7 @@ func (s *search) prefetch(ctx context.Context, fetcher driver.Prefetcher) (ahead
 	var embedding []float32
 	if want.Vector > 0 && s.k.model.InProcess {
 		var err error
-		embedding, err = s.k.embedQuery(ctx, s.query.Text)
+		embedding, err = s.embed(ctx, s.query.Text)
 		s.view.KeepEmbedding(s.query.Text, embedding, err)
 	}
 	s.ahead, ahead = s.view.Prefetch(s.query.Text, embedding, want)

@@ -54,12 +54,14 @@ func (k *Kernel) Stats(ctx context.Context, who Identity, _ StatsRequest) (*Stat
 	var tickets store.TicketStats
 	var checks store.CheckStats
 	var conflicts int64
-	steps := append(k.store.Stats(who.Scope(), who.Namespace(), &kinds, &log), k.store.Tickets(who.Scope(), &tickets),
-		k.store.Checks(who.Scope(), &checks))
-	if acl.Allowed(who.Role(), acl.OpConflictList) {
-		steps = append(steps, k.store.OpenCases(who.Namespace(), &conflicts))
-	}
-	c := call{op: acl.OpStats, who: who, steps: steps}
+	c := call{op: acl.OpStats, who: who, prepare: func(_ context.Context, now time.Time) (store.Ahead, error) {
+		steps := k.store.Stats(who.Scope(), who.Namespace(), now, &kinds, &log)
+		steps = append(steps, k.store.Tickets(who.Scope(), &tickets), k.store.Checks(who.Scope(), &checks))
+		if acl.Allowed(who.Role(), acl.OpConflictList) {
+			steps = append(steps, k.store.OpenCases(who.Namespace(), &conflicts))
+		}
+		return store.Ahead{Steps: steps}, nil
+	}}
 	return guard(ctx, k, &c, func(_ context.Context, cur *current) (*StatsReply, error) {
 		reply := &StatsReply{ByKind: make(map[Kind]KindStats, len(kinds)), Audit: AuditStats(log)}
 		for _, s := range kinds {

@@ -2,8 +2,6 @@ package kernel
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"time"
 
 	"github.com/memkernel/memkernel/acl"
@@ -82,8 +80,8 @@ func ticketReply(cur *current, id ID, found *store.Ticket) (*TicketReply, error)
 	reply := &TicketReply{State: TicketState(found.State), Attempts: found.Attempts, Failure: TicketFailure(found.Failure)}
 	if reply.State == TicketDone {
 		reply.Reply = &WriteReply{}
-		if err := json.Unmarshal(found.Result, reply.Reply); err != nil {
-			return nil, fmt.Errorf("%w: stored receipt: %w", mem.ErrInternal, err)
+		if err := reply.Reply.decode(found.Result); err != nil {
+			return nil, err
 		}
 	}
 	cur.detail = audit.Detail{}

@@ -221,7 +221,7 @@ func TestWorkersDeadLetter(t *testing.T) {
 func TestWorkersSmallPools(t *testing.T) {
 	t.Parallel()
 	for _, conns := range []int32{1, 2} {
-		for name, opts := range map[string][]kernel.Option{"listening": nil, "polling": {kernel.WithPolling()}} {
+		for name, opts := range map[string][]kernel.Option{"listening": nil, "polling": {kernel.WithLimits(kernel.Limits{PollInterval: 20 * time.Millisecond})}} {
 			t.Run(fmt.Sprint(conns, " ", name), func(t *testing.T) {
 				t.Parallel()
 				pool := pgtest.Open(t, pgtest.WithMaxConns(conns))

@@ -4,30 +4,34 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
-	"unicode/utf8"
 
 	"github.com/memkernel/memkernel/acl"
-	"github.com/memkernel/memkernel/audit"
 	"github.com/memkernel/memkernel/internal/store"
 	"github.com/memkernel/memkernel/kernel/mem"
 	"github.com/memkernel/memkernel/writepath"
-	"github.com/memkernel/memkernel/writepath/entity"
 )
 
-// WriteRequest is one memory to keep.
+// WriteRequest is something to remember.
 type WriteRequest struct {
-	// Text is kept as it is. It must not be blank, hold a NUL byte or invalid UTF-8, or be
+	// Text is what was said. It must not be blank, hold a NUL byte or invalid UTF-8, or be
 	// larger than Limits.MaxTextBytes or the policy allows.
 	Text string
+	// Verbatim keeps the text as one memory, as it is, also where the host has a language model
+	// (see WithLLM). So do Supersedes, ContentKey and the kinds raw, pointer and entity.
+	Verbatim bool `json:",omitempty"`
 	// Kind defaults to "fact".
 	Kind Kind
 	// EventTime and EventEnd say when it was so in the world; zero for unknown.
 	EventTime, EventEnd time.Time
+	// ExpiresAt is when the memory ends by itself, by the kernel's clock and to the microsecond;
+	// zero for never. It must be in the future. From that instant on the memory has ended for
+	// every call, with the reason "expired": it stays readable by id and in its history, leaves
+	// every search, and does not revive what it replaced. A duplicate leaves the memory that is
+	// there as it is, also when that one ends; Supersedes changes it.
+	ExpiresAt time.Time `json:",omitzero"`
 	// Source says where it comes from, at most 1024 bytes; it may be empty.
 	Source string
 	// Supersedes names a memory of the caller's own namespace that this one replaces, held and
@@ -36,6 +40,12 @@ type WriteRequest struct {
 	// of it. A person's memory (of provenance manual) also settles the open conflicts about what
 	// it replaces.
 	Supersedes ID
+	// ContentKey names what the text is about, for what is refreshed rather than said: the text
+	// replaces the current memory of the caller's own namespace with the same key, in the same
+	// transaction, and is a duplicate of one that equals it in every respect. A memory that
+	// replaces one with a key keeps the key. For a pointer it defaults to Source. At most 1024
+	// bytes; empty for none, and it must be with Supersedes.
+	ContentKey string `json:",omitempty"`
 	// Sensitivity is the caller's word on how closely to keep the text. It can raise what the
 	// classifier says, and make a text public in which nothing was found; empty for no word.
 	Sensitivity Sensitivity `json:",omitempty"`
@@ -45,21 +55,28 @@ type WriteRequest struct {
 	IdempotencyKey string
 }
 
-// WriteReply says what became of a write. Exactly one of Stored, Deduplicated and Rejected has
-// an entry.
+// WriteReply says what became of a write: every fact of its text is in one of Stored,
+// Deduplicated, Echoed and Rejected.
 type WriteReply struct {
-	// Stored is the new memory.
+	// Stored are the new memories: one, or what a language model extracted, in its order.
 	Stored []ID
-	// Superseded is the memory that the new one replaced.
+	// Superseded are the memories that new ones replaced.
 	Superseded []ID
-	// Deduplicated is the current memory of the namespace that says the same already.
+	// Deduplicated are current memories of the namespace that say the same already.
 	Deduplicated []ID
-	// Held is the new memory, which is in Stored as well, if policy keeps it out of sight until it
-	// has been checked for contradictions. What it is to replace it replaces then.
+	// Held are those of the new memories, which are in Stored as well, that policy keeps out of sight
+	// until they have been checked for contradictions. What they are to replace they replace then.
 	Held []ID `json:",omitempty"`
-	// Rejected says why the text did not become a memory. Nothing of a text that policy blocks
+	// Echoed are memories that were handed out to the caller's namespace and that the text says
+	// back. That an agent repeats what it was told makes no new fact of it: only what a key of
+	// provenance conversation writes is held against this.
+	Echoed []ID `json:",omitempty"`
+	// Rejected says what did not become a memory and why. Nothing of a text that policy blocks
 	// for its secrets is kept, the raw input included.
 	Rejected []Rejection `json:",omitempty"`
+	// Verbatim says why the text, or a part of it, was kept as it is though there is a language
+	// model; empty if it was not, or was meant to be.
+	Verbatim VerbatimReason `json:",omitempty"`
 	// Redacted counts the secrets that policy had replaced by their kinds.
 	Redacted int `json:",omitempty"`
 	// Degraded lists what was down; the memory is stored all the same.
@@ -67,12 +84,18 @@ type WriteReply struct {
 	// Capture identifies the raw input as it was kept, without its secrets if policy wants them
 	// redacted; zero if it was not.
 	Capture ID
+	// Token is what to hand to WaitVisible to read one's own write elsewhere; empty without a
+	// Capture.
+	Token string `json:"-"`
 	// Replayed reports that this is the reply to an earlier write with the idempotency key.
 	Replayed bool `json:"-"`
 }
 
-// Rejection is a text that did not become a memory.
+// Rejection is something that did not become a memory.
 type Rejection struct {
+	// Text is the fact that was proposed, as far as it can be told: empty for the whole text of a
+	// write, and for a fact with a secret that policy forbids.
+	Text   string `json:",omitempty"`
 	Reason RejectReason
 }
 
@@ -88,9 +111,12 @@ func newDraft(who Identity, req *WriteRequest) writepath.Draft {
 	if req.Kind == "" {
 		req.Kind = mem.KindFact
 	}
+	if req.Kind == mem.KindPointer && req.ContentKey == "" && req.Supersedes.IsZero() {
+		req.ContentKey = req.Source
+	}
 	return writepath.Draft{
-		Kind: req.Kind, Text: req.Text, EventTime: req.EventTime, EventEnd: req.EventEnd, Source: req.Source,
-		Provenance: mem.Provenance(who.Provenance()), Supersedes: req.Supersedes, Sensitivity: req.Sensitivity,
+		Kind: req.Kind, Text: req.Text, EventTime: req.EventTime, EventEnd: req.EventEnd, ExpiresAt: req.ExpiresAt, Source: req.Source,
+		Provenance: mem.Provenance(who.Provenance()), Supersedes: req.Supersedes, ContentKey: req.ContentKey, Sensitivity: req.Sensitivity,
 	}
 }
 
@@ -104,6 +130,7 @@ func (r *WriteRequest) digest() [32]byte {
 	// An instant is the same in every zone, and finer than it is kept it is not told apart.
 	same.EventTime = r.EventTime.UTC().Truncate(time.Microsecond)
 	same.EventEnd = r.EventEnd.UTC().Truncate(time.Microsecond)
+	same.ExpiresAt = r.ExpiresAt.UTC().Truncate(time.Microsecond)
 	b, err := json.Marshal(&same)
 	if err != nil {
 		panic(err) // times are valid by now, and the rest always encodes
@@ -111,151 +138,72 @@ func (r *WriteRequest) digest() [32]byte {
 	return sha256.Sum256(b)
 }
 
-// Write keeps a memory in the caller's namespace. The raw input is kept first; with a remote
-// embedding model it is durable before the model is asked. A text that a current memory of the
-// namespace already says (after case, white space and Unicode form are evened out) is not stored
-// again, whatever its kind, source and times; Supersedes corrects those. Otherwise the memory, its
-// vector, its words and the audit row are committed together or not at all. It is compared with its
-// neighbours later, in the background, unless policy wants no contradictions looked for; see
-// Conflicts.
+// Write remembers a text in the caller's namespace. Without a language model, or with
+// WriteRequest.Verbatim, it becomes one memory as it is; with one (see WithLLM) it becomes the
+// facts that the model finds in it, as far as they are in the text: what a fact says that the text
+// does not is rejected with a reason. A model that is down, slow or of no use costs nothing but
+// that: the text is kept as it is, and the reply says so.
+//
+// The raw input is kept first; with a remote model it is durable before the model is asked. A fact
+// that a current memory of the namespace already says (after case, white space and Unicode form
+// are evened out) is not stored again, whatever its kind, source and times; Supersedes corrects
+// those. Otherwise the memories, their vectors, their words, what they name and the audit row are
+// committed together or not at all. They are compared with their neighbours later, in the
+// background, unless policy wants no contradictions looked for; see Conflicts.
 //
 // Any number of processes may write at once: of equal texts one is stored, and writes that
 // replace one memory line up in one chain. A write that loses five races in a row is
 // ErrConflict. If the embedding model is down the memory is stored without a vector and the
 // reply says so. Replacing a memory is ErrNotFound if it is missing or invisible,
-// ErrForbidden if it belongs to an ancestor, and ErrConflict if it was retracted or if
-// another current memory already says the new text.
+// ErrForbidden if it belongs to an ancestor, and ErrConflict if it was retracted or has expired, or
+// if another current memory already says the new text.
 func (k *Kernel) Write(ctx context.Context, who Identity, req WriteRequest) (*WriteReply, error) {
-	draft := newDraft(who, &req)
-	c := call{op: acl.OpWrite, who: who, memory: req.Supersedes, validate: func() error { return req.validate(&k.limits, &draft) }}
-	w := &store.Write{Who: who, Draft: &draft, IdempotencyKey: req.IdempotencyKey}
-	k.store.Bind(w)
-	var state writepath.State
-	reply := &WriteReply{}
-	begin := func(cur *current) {
-		w.Now, w.Memory = cur.now, newID(cur.now)
-		if w.Capture.IsZero() {
-			w.Capture = newID(cur.now)
-		}
-		w.NewID = func() ID { return newID(cur.now) }
-		*reply = WriteReply{}
-		w.Outcome = func(dec writepath.Decision) ([]byte, audit.Event) { return writeOutcome(cur, w, dec, reply) }
-	}
+	wr := k.newWriting(who, req.IdempotencyKey)
+	wr.draft, wr.verbatim = newDraft(who, &req), req.Verbatim
+	c := call{op: acl.OpWrite, who: who, memory: req.Supersedes, validate: func() error { return req.validate(&k.limits, &wr.draft) }}
 	// Once: a text that names somebody is looked at by the eager way and then takes the long one.
 	derive := sync.OnceFunc(func() {
-		w.Mentions = mentions(draft.Text)
-		draft.Prepare()
-		w.Digest = req.digest()
+		wr.w.Digest = req.digest()
+		prepareDraft(&wr.draft)
+		wr.propose(&wr.draft)
 	})
-	c.prepare = func(context.Context) (store.Ahead, error) {
+	c.prepare = func(_ context.Context, now time.Time) (store.Ahead, error) {
 		derive()
-		return store.Ahead{Steps: w.Probe(&state)}, nil
+		wr.w.Now = now
+		return store.Ahead{Steps: wr.w.Probe(&wr.state)}, nil
 	}
 	c.eager = func(ctx context.Context, cur *current, known *store.Known, policy *mem.EffectivePolicy) (sent bool, err error) {
 		// A host's scanner is asked once, and its failure told once the caller has been let in.
-		if !k.model.InProcess || k.scanner != nil || held(policy, &draft) || writeAllowed(policy, &draft) != nil {
-			return false, nil //nolint:nilerr // refused by the gate's policy, which may be another
+		if !k.model.InProcess || k.scanner != nil || len(k.stages) > 0 || k.extracts(wr) || held(policy, &wr.draft) ||
+			writeAllowed(policy, &wr.draft) != nil || wr.draft.CheckExpiry(cur.now) != nil {
+			return false, nil //nolint:nilerr // refused by the gate's policy, which may be another, or later
 		}
-		if derive(); !w.Eager() {
+		if derive(); !wr.w.Eager() {
 			return false, nil
 		}
-		screened := draft
+		screened := wr.draft
 		secrets, _, rejected, err := k.screen(ctx, policy, &screened)
 		if err != nil || rejected != "" || secrets > 0 {
 			return false, err // what is not ordinary takes the long way, from the start
 		}
-		draft.Classification = screened.Classification
-		begin(cur)
-		return k.writeEagerly(ctx, cur, w, known)
+		wr.draft.Classification = screened.Classification
+		wr.begin(cur)
+		return k.writeEagerly(ctx, wr, known)
 	}
 	return guard(ctx, k, &c, func(ctx context.Context, cur *current) (*WriteReply, error) {
 		if cur.answered {
-			return reply, nil
+			return wr.reply, nil
 		}
-		if err := writeAllowed(&cur.policy, &draft); err != nil {
+		if err := writeAllowed(&cur.policy, &wr.draft); err != nil {
 			return nil, err
 		}
-		begin(cur)
-		if done, err := k.screenWrite(ctx, cur, w, &state, reply); done || err != nil {
-			return reply, err
+		wr.begin(cur)
+		// A retry is answered as it was, however late it comes.
+		if err := wr.draft.CheckExpiry(cur.now); err != nil && !wr.state.Answered() {
+			return nil, err
 		}
-		return k.settleWrite(ctx, cur, w, &state, reply)
+		return k.settleWrite(ctx, wr)
 	})
-}
-
-// settleWrite prepares and commits a write that has been let in and screened.
-func (k *Kernel) settleWrite(ctx context.Context, cur *current, w *store.Write, state *writepath.State, reply *WriteReply) (*WriteReply, error) {
-	w.Review = k.review(&cur.policy, w)
-	for {
-		if err := k.prepareWrite(ctx, w, state, reply); err != nil {
-			return nil, tellTarget(cur, err, state.TargetHidden)
-		}
-		// Unprepared at most once: what the draft looked like a duplicate of has ended.
-		if err := k.commitWrite(ctx, cur, w, state, reply); !errors.Is(err, writepath.ErrUnprepared) {
-			return reply, err
-		}
-	}
-}
-
-// writeEagerly stores the draft on the assumption that nothing stands against it. A model
-// that fails is left to the long way, which can do without. A duplicate costs the embedding and
-// an attempt that comes to nothing: new texts are what writes are made of.
-func (k *Kernel) writeEagerly(ctx context.Context, cur *current, w *store.Write, known *store.Known) (sent bool, err error) {
-	embedding, err := k.embed(ctx, w.Draft.Text, &w.Draft.Classification)
-	if err != nil {
-		return false, err
-	}
-	w.Draft.Embedding, w.Draft.Embedded = embedding, true
-	w.Review = k.review(&cur.policy, w)
-	err = w.ApplyEagerly(ctx, known)
-	cur.answered, cur.recorded = true, err == nil
-	return true, err
-}
-
-// screenWrite classifies the draft and carries out what policy says
-// of secrets. done reports that the write is over: nothing of the text is kept.
-func (k *Kernel) screenWrite(ctx context.Context, cur *current, w *store.Write, state *writepath.State, reply *WriteReply) (done bool, err error) {
-	if state.Receipt != nil || state.ForeignReceipt {
-		return false, nil // it was answered before, and nothing is kept
-	}
-	secrets, changed, rejected, err := k.screen(ctx, &cur.policy, w.Draft)
-	switch {
-	case err != nil:
-		return false, err
-	case rejected != "":
-		*reply = WriteReply{Rejected: []Rejection{{Reason: rejected}}}
-		describeWrite(cur, reply)
-		return true, nil
-	case changed || secrets > 0 && cur.policy.WriteSecrets == mem.SecretsRedact:
-		reply.Redacted = max(reply.Redacted, secrets)
-		w.Reworded()
-		w.Mentions = mentions(w.Draft.Text)
-		w.Draft.Prepare()
-		if err := w.Draft.Validate(k.limits.MaxTextBytes); err != nil {
-			return false, err // the marks are longer than the secrets were
-		}
-		if err := writeAllowed(&cur.policy, w.Draft); err != nil {
-			return false, err
-		}
-		*state, err = w.State(ctx)
-	}
-	return false, err
-}
-
-// maxNamed is how much of a text is searched for names, in bytes: a few milliseconds' worth. A
-// memory so long is a document, and what it is about stands at its beginning.
-const maxNamed = 64 << 10
-
-// mentions returns the names in a text.
-func mentions(text string) []entity.Mention {
-	if len(text) > maxNamed {
-		cut := maxNamed
-		for cut > 0 && !utf8.RuneStart(text[cut]) {
-			cut--
-		}
-		text = text[:cut]
-	}
-	return entity.Recognise(text)
 }
 
 func writeAllowed(p *mem.EffectivePolicy, d *writepath.Draft) error {
@@ -268,115 +216,5 @@ func writeAllowed(p *mem.EffectivePolicy, d *writepath.Draft) error {
 		return &mem.TooLargeError{Field: "Text", Size: int64(len(d.Text)), Limit: int64(p.WriteMaxBytes), Unit: "bytes"}
 	default:
 		return nil
-	}
-}
-
-// prepareWrite does what may take long, before any transaction: it keeps the raw input and
-// asks the embedding model, unless the answer is known without.
-func (k *Kernel) prepareWrite(ctx context.Context, w *store.Write, state *writepath.State, reply *WriteReply) error {
-	dec, err := writepath.Decide(w.Draft, state)
-	if err != nil {
-		return err
-	}
-	if dec.Action == writepath.Replay || dec.Action == writepath.Duplicate {
-		return nil
-	}
-	if w.Draft.Embedded {
-		return nil
-	}
-	if !k.model.InProcess {
-		if err := w.Keep(ctx); err != nil && !errors.Is(err, writepath.ErrStale) {
-			return err
-		}
-	}
-	w.Draft.Embedding, err = k.embed(ctx, w.Draft.Text, &w.Draft.Classification)
-	w.Draft.Embedded = true
-	if errors.Is(err, errEmbedding) {
-		// A text that may not be sent to the model is not asked for again.
-		w.Draft.Unembedded = !errors.Is(err, errWithheld)
-		reply.Degraded = []Brownout{embedBrownout(err)}
-		return nil
-	}
-	return err
-}
-
-// commitWrite commits the draft and leaves in state what it was decided on.
-func (k *Kernel) commitWrite(ctx context.Context, cur *current, w *store.Write, state *writepath.State, reply *WriteReply) error {
-	dec, final, err := writepath.Commit(ctx, w, w.Draft, state)
-	*state = final
-	switch {
-	case err != nil:
-		// What an attempt that came to nothing would have stored is not to be on record.
-		cur.detail, cur.event.MemoryID = audit.Detail{}, w.Draft.Supersedes
-		return tellTarget(cur, err, final.TargetHidden)
-	case dec.Action == writepath.Replay:
-		if err := json.Unmarshal(final.Receipt, reply); err != nil {
-			return fmt.Errorf("%w: stored receipt: %w", mem.ErrInternal, err)
-		}
-		reply.Replayed = true
-		cur.detail = audit.Detail{}
-		if kept := slices.Concat(reply.Stored, reply.Deduplicated); len(kept) > 0 { // or a worker found it blocked
-			cur.event.MemoryID = kept[0]
-		}
-		cur.detail.Str("replay", "true")
-		return nil
-	default:
-		cur.recorded = true
-		return nil
-	}
-}
-
-// tellTarget makes the audit row, and nothing else, tell whether a memory to replace that was
-// not found is missing or invisible.
-func tellTarget(cur *current, err error, hidden bool) error {
-	if errors.Is(err, mem.ErrNotFound) {
-		return notFound(cur, hidden)
-	}
-	return err
-}
-
-// writeOutcome fills in the reply for a decision and encodes it. It may run several times.
-func writeOutcome(cur *current, w *store.Write, dec writepath.Decision, reply *WriteReply) ([]byte, audit.Event) {
-	*reply = WriteReply{Capture: w.Capture, Degraded: reply.Degraded, Redacted: reply.Redacted}
-	switch dec.Action {
-	case writepath.Duplicate:
-		reply.Deduplicated = []ID{dec.Memory}
-		cur.event.MemoryID = dec.Memory
-	default:
-		reply.Stored = []ID{w.Memory}
-		cur.event.MemoryID = w.Memory
-		switch {
-		case w.Review.Held:
-			reply.Held = reply.Stored
-		case dec.Action == writepath.Supersede:
-			reply.Superseded = []ID{dec.Memory}
-		}
-	}
-	describeWrite(cur, reply)
-	if n := w.Overturns(dec); n > 0 {
-		cur.detail.Int("overturned", int64(n))
-	}
-	receipt, err := json.Marshal(reply)
-	if err != nil {
-		panic(err) // ids and constants always encode
-	}
-	return receipt, cur.finish()
-}
-
-func describeWrite(cur *current, reply *WriteReply) {
-	cur.detail = audit.Detail{}
-	cur.detail.Int("stored", int64(len(reply.Stored))).Int("rejected", int64(len(reply.Rejected))).
-		Int("superseded", int64(len(reply.Superseded))).Int("deduplicated", int64(len(reply.Deduplicated)))
-	for _, r := range reply.Rejected {
-		cur.detail.Str("reject_reason", string(r.Reason))
-	}
-	if len(reply.Held) > 0 {
-		cur.detail.Int("held", int64(len(reply.Held)))
-	}
-	if reply.Redacted > 0 {
-		cur.detail.Int("redacted", int64(reply.Redacted))
-	}
-	for _, b := range reply.Degraded {
-		cur.detail.Str("brownout", string(b))
 	}
 }

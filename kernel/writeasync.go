@@ -49,8 +49,10 @@ type WriteAsyncReply struct {
 // when it runs, so one whose key was revoked meanwhile fails; so does one whose Supersedes turns
 // out to be missing or invisible. The text is classified again as well: one that policy blocks by
 // then does not become a memory, and the ticket is done with a reply that says Rejected. Its raw
-// input was kept when policy allowed it, never changes, and stays. It takes effect once, however often it is tried and by
-// whom, and leaves a second audit row, of a Write, when it is done or given up. What is given
+// input was kept when policy allowed it, never changes, and stays. One whose ExpiresAt has come by
+// then is carried out all the same, so that what becomes of it does not hang on when it runs: it
+// replaces what it was to replace, and the memory is stored as one that has expired. It takes
+// effect once, however often it is tried and by whom, and leaves a second audit row, of a Write, when it is done or given up. What is given
 // up keeps its raw input.
 //
 // A repeat call with the same idempotency key returns the same ticket, of Write as well. If the
@@ -63,7 +65,7 @@ func (k *Kernel) WriteAsync(ctx context.Context, who Identity, req WriteRequest)
 	o := &store.Order{Who: who, Text: req.Text, IdempotencyKey: req.IdempotencyKey}
 	var earlier store.Earlier
 	reply := &WriteAsyncReply{}
-	c.prepare = func(context.Context) (store.Ahead, error) {
+	c.prepare = func(context.Context, time.Time) (store.Ahead, error) {
 		o.Digest = req.digest()
 		if o.IdempotencyKey == "" {
 			return store.Ahead{}, nil
@@ -72,8 +74,8 @@ func (k *Kernel) WriteAsync(ctx context.Context, who Identity, req WriteRequest)
 	}
 	c.eager = func(ctx context.Context, cur *current, known *store.Known, policy *mem.EffectivePolicy) (sent bool, err error) {
 		_, limited := policy.RateLimit(acl.OpWrite)
-		if limited || k.scanner != nil || o.IdempotencyKey != "" || writeAllowed(policy, &draft) != nil {
-			return false, nil //nolint:nilerr // refused by the gate's policy, which may be another
+		if limited || k.scanner != nil || o.IdempotencyKey != "" || writeAllowed(policy, &draft) != nil || draft.CheckExpiry(cur.now) != nil {
+			return false, nil //nolint:nilerr // refused by the gate's policy, which may be another, or later
 		}
 		screened := draft
 		secrets, _, rejected, err := k.screen(ctx, policy, &screened)
@@ -109,6 +111,9 @@ func (k *Kernel) WriteAsync(ctx context.Context, who Identity, req WriteRequest)
 				return reply, nil
 			}
 			if !screened { // what was answered before is answered again, and nothing is kept
+				if err := draft.CheckExpiry(cur.now); err != nil {
+					return nil, err
+				}
 				var err error
 				if redacted, err = k.screenOrder(ctx, cur, &draft, reply); err != nil || len(reply.Rejected) > 0 {
 					return reply, err
@@ -182,16 +187,19 @@ type order struct {
 	Source      string      `json:"source,omitzero"`
 	EventTime   time.Time   `json:"eventTime,omitzero"`
 	EventEnd    time.Time   `json:"eventEnd,omitzero"`
+	ExpiresAt   time.Time   `json:"expiresAt,omitzero"`
 	Supersedes  ID          `json:"supersedes,omitzero"`
 	Sensitivity Sensitivity `json:"sensitivity,omitzero"`
+	ContentKey  string      `json:"contentKey,omitzero"`
+	Verbatim    bool        `json:"verbatim,omitzero"`
 	// Redacted is how many secrets are not in the text any more.
 	Redacted int `json:"redacted,omitzero"`
 }
 
 func encodeOrder(req *WriteRequest, redacted int) []byte {
 	b, err := json.Marshal(&order{
-		Kind: req.Kind, Source: req.Source, EventTime: req.EventTime.UTC(), EventEnd: req.EventEnd.UTC(), Supersedes: req.Supersedes,
-		Sensitivity: req.Sensitivity, Redacted: redacted,
+		Kind: req.Kind, Source: req.Source, EventTime: req.EventTime.UTC(), EventEnd: req.EventEnd.UTC(), ExpiresAt: req.ExpiresAt.UTC(),
+		Supersedes: req.Supersedes, Sensitivity: req.Sensitivity, ContentKey: req.ContentKey, Verbatim: req.Verbatim, Redacted: redacted,
 	})
 	if err != nil {
 		panic(err) // times are valid by now, and the rest always encodes
@@ -202,8 +210,8 @@ func encodeOrder(req *WriteRequest, redacted int) []byte {
 // request is the way back from encodeOrder.
 func (o *order) request(c *store.Claim) *WriteRequest {
 	return &WriteRequest{
-		Text: c.Text, Kind: o.Kind, EventTime: o.EventTime, EventEnd: o.EventEnd, Source: o.Source, Supersedes: o.Supersedes,
-		Sensitivity: o.Sensitivity, IdempotencyKey: c.IdempotencyKey,
+		Text: c.Text, Kind: o.Kind, EventTime: o.EventTime, EventEnd: o.EventEnd, ExpiresAt: o.ExpiresAt, Source: o.Source,
+		Supersedes: o.Supersedes, Sensitivity: o.Sensitivity, ContentKey: o.ContentKey, Verbatim: o.Verbatim, IdempotencyKey: c.IdempotencyKey,
 	}
 }
 

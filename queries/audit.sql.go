@@ -282,6 +282,52 @@ func (q *Queries) AuditRecord(ctx context.Context, arg AuditRecordParams) error 
 	return err
 }
 
+const auditRecordMany = `-- name: AuditRecordMany :exec
+INSERT INTO memkernel.audit_log (tenant, call_id, ts, namespace, actor, key_id, agent_id, op, memory_id, purpose, result, detail)
+SELECT r.tenant, r.call_id::uuid, r.ts, r.namespace, r.actor, nullif(r.key_id, '')::uuid, r.agent_id, r.op,
+    nullif(r.memory_id, '')::uuid, nullif(r.purpose, ''), r.result, r.detail
+FROM (
+    SELECT unnest($1::text[]) AS tenant, unnest($2::text[]) AS call_id, unnest($3::timestamptz[]) AS ts,
+        unnest($4::text[]) AS namespace, unnest($5::text[]) AS actor, unnest($6::text[]) AS key_id,
+        unnest($7::text[]) AS agent_id, unnest($8::text[]) AS op, unnest($9::text[]) AS memory_id,
+        unnest($10::text[]) AS purpose, unnest($11::text[]) AS result, unnest($12::text[]) AS detail
+) AS r
+`
+
+type AuditRecordManyParams struct {
+	Tenants    []string
+	CallIds    []string
+	Times      []time.Time
+	Namespaces []string
+	Actors     []string
+	KeyIds     []string
+	AgentIds   []string
+	Ops        []string
+	MemoryIds  []string
+	Purposes   []string
+	Results    []string
+	Details    []string
+}
+
+// AuditRecordMany is AuditRecord for many calls. Empty texts stand for NULL.
+func (q *Queries) AuditRecordMany(ctx context.Context, arg AuditRecordManyParams) error {
+	_, err := q.db.Exec(ctx, auditRecordMany,
+		arg.Tenants,
+		arg.CallIds,
+		arg.Times,
+		arg.Namespaces,
+		arg.Actors,
+		arg.KeyIds,
+		arg.AgentIds,
+		arg.Ops,
+		arg.MemoryIds,
+		arg.Purposes,
+		arg.Results,
+		arg.Details,
+	)
+	return err
+}
+
 const auditSearch = `-- name: AuditSearch :many
 SELECT a.seq, a.call_id, a.ts, a.tenant, a.namespace, a.actor, a.key_id, a.agent_id, a.op, a.memory_id, a.purpose, a.result,
     a.detail

@@ -13,41 +13,58 @@ import (
 	"github.com/google/uuid"
 )
 
-const captureByKey = `-- name: CaptureByKey :one
-SELECT c.id, c.request_digest, c.state, c.result FROM memkernel.captures AS c
-WHERE c.tenant = $1 AND c.namespace = $2 AND c.principal = $3 AND c.idempotency_key = $4::text
+const captureByKeyMany = `-- name: CaptureByKeyMany :many
+SELECT c.id, c.idempotency_key, c.request_digest, c.state, c.result FROM memkernel.captures AS c
+WHERE c.tenant = $1 AND c.namespace = $2 AND c.principal = $3
+    AND c.idempotency_key = ANY((SELECT $4::text[])::text[])
+LIMIT 10000
 `
 
-type CaptureByKeyParams struct {
-	Tenant         string
-	Namespace      string
-	Principal      string
-	IdempotencyKey string
+type CaptureByKeyManyParams struct {
+	Tenant          string
+	Namespace       string
+	Principal       string
+	IdempotencyKeys []string
 }
 
-type CaptureByKeyRow struct {
-	ID            uuid.UUID
-	RequestDigest []byte
-	State         string
-	Result        json.RawMessage
+type CaptureByKeyManyRow struct {
+	ID             uuid.UUID
+	IdempotencyKey *string
+	RequestDigest  []byte
+	State          string
+	Result         json.RawMessage
 }
 
-// CaptureByKey finds what an idempotency key was used for before.
-func (q *Queries) CaptureByKey(ctx context.Context, arg CaptureByKeyParams) (CaptureByKeyRow, error) {
-	row := q.db.QueryRow(ctx, captureByKey,
+// CaptureByKeyMany finds what idempotency keys were used for before.
+func (q *Queries) CaptureByKeyMany(ctx context.Context, arg CaptureByKeyManyParams) ([]CaptureByKeyManyRow, error) {
+	rows, err := q.db.Query(ctx, captureByKeyMany,
 		arg.Tenant,
 		arg.Namespace,
 		arg.Principal,
-		arg.IdempotencyKey,
+		arg.IdempotencyKeys,
 	)
-	var i CaptureByKeyRow
-	err := row.Scan(
-		&i.ID,
-		&i.RequestDigest,
-		&i.State,
-		&i.Result,
-	)
-	return i, err
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []CaptureByKeyManyRow{}
+	for rows.Next() {
+		var i CaptureByKeyManyRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.IdempotencyKey,
+			&i.RequestDigest,
+			&i.State,
+			&i.Result,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const captureFinish = `-- name: CaptureFinish :one
@@ -73,6 +90,40 @@ func (q *Queries) CaptureFinish(ctx context.Context, arg CaptureFinishParams) (b
 		arg.FinishedAt,
 		arg.Tenant,
 		arg.ID,
+	)
+	var expect bool
+	err := row.Scan(&expect)
+	return expect, err
+}
+
+const captureFinishMany = `-- name: CaptureFinishMany :one
+WITH done AS (
+    UPDATE memkernel.captures AS c SET state = 'done', result = r.result::jsonb, finished_at = r.finished_at, attempts = c.attempts + 1,
+        failure = NULL, request = NULL
+    FROM (
+        SELECT unnest((SELECT $1::text[])::text[])::uuid AS id, unnest((SELECT $3::text[])::text[]) AS result,
+            unnest((SELECT $4::timestamptz[])::timestamptz[]) AS finished_at
+    ) AS r
+    WHERE c.tenant = $2 AND c.id = r.id AND c.state <> 'done'
+    RETURNING c.id
+)
+SELECT memkernel.expect(count(*), cardinality((SELECT $1::text[])::text[])) FROM done
+`
+
+type CaptureFinishManyParams struct {
+	Ids     []string
+	Tenant  string
+	Results []string
+	Times   []time.Time
+}
+
+// CaptureFinishMany is CaptureFinish for writes of one caller.
+func (q *Queries) CaptureFinishMany(ctx context.Context, arg CaptureFinishManyParams) (bool, error) {
+	row := q.db.QueryRow(ctx, captureFinishMany,
+		arg.Ids,
+		arg.Tenant,
+		arg.Results,
+		arg.Times,
 	)
 	var expect bool
 	err := row.Scan(&expect)
@@ -115,6 +166,50 @@ func (q *Queries) CaptureInsert(ctx context.Context, arg CaptureInsertParams) er
 		arg.Result,
 		arg.CreatedAt,
 		arg.FinishedAt,
+	)
+	return err
+}
+
+const captureInsertMany = `-- name: CaptureInsertMany :exec
+INSERT INTO memkernel.captures (tenant, id, namespace, principal, idempotency_key, request_digest, content, state,
+    attempts, result, created_at, finished_at)
+SELECT $1, r.id::uuid, $2, $3, nullif(r.idempotency_key, ''), r.request_digest, r.content, $4, $5,
+    nullif(r.result, '')::jsonb, r.created_at, CASE WHEN (SELECT $4::text) = 'done' THEN r.created_at END
+FROM (
+    SELECT unnest((SELECT $6::text[])::text[]) AS id, unnest((SELECT $7::text[])::text[]) AS idempotency_key,
+        unnest((SELECT $8::bytea[])::bytea[]) AS request_digest, unnest((SELECT $9::text[])::text[]) AS content,
+        unnest((SELECT $10::text[])::text[]) AS result, unnest((SELECT $11::timestamptz[])::timestamptz[]) AS created_at
+) AS r
+`
+
+type CaptureInsertManyParams struct {
+	Tenant          string
+	Namespace       string
+	Principal       string
+	State           string
+	Attempts        int32
+	Ids             []string
+	IdempotencyKeys []string
+	RequestDigests  [][]byte
+	Contents        []string
+	Results         []string
+	Times           []time.Time
+}
+
+// CaptureInsertMany is CaptureInsert for writes of one caller. An empty key or result stands for NULL.
+func (q *Queries) CaptureInsertMany(ctx context.Context, arg CaptureInsertManyParams) error {
+	_, err := q.db.Exec(ctx, captureInsertMany,
+		arg.Tenant,
+		arg.Namespace,
+		arg.Principal,
+		arg.State,
+		arg.Attempts,
+		arg.Ids,
+		arg.IdempotencyKeys,
+		arg.RequestDigests,
+		arg.Contents,
+		arg.Results,
+		arg.Times,
 	)
 	return err
 }

@@ -221,7 +221,7 @@ func (q *Queries) CaseLock(ctx context.Context, arg CaseLockParams) (CaseLockRow
 }
 
 const caseMemoryMany = `-- name: CaseMemoryMany :many
-SELECT m.id, m.namespace, m.kind, m.text, m.event_time, m.event_end, m.assertion_time, m.t_valid_from, m.t_valid_to,
+SELECT m.id, m.namespace, m.kind, m.text, m.event_time, m.event_end, m.assertion_time, m.t_valid_from, m.t_valid_to, m.expires_at,
     m.end_reason, m.end_note, m.supersedes, m.superseded_by, m.status, m.provenance, m.source, m.actor, m.agent_id, m.tokens,
     m.sensitivity, m.pii_subjects, m.secret_kinds, m.destinations, m.labels
 FROM memkernel.memory_objects AS m
@@ -249,6 +249,7 @@ type CaseMemoryManyRow struct {
 	AssertionTime time.Time
 	TValidFrom    time.Time
 	TValidTo      *time.Time
+	ExpiresAt     *time.Time
 	EndReason     *string
 	EndNote       *string
 	Supersedes    *uuid.UUID
@@ -293,6 +294,7 @@ func (q *Queries) CaseMemoryMany(ctx context.Context, arg CaseMemoryManyParams) 
 			&i.AssertionTime,
 			&i.TValidFrom,
 			&i.TValidTo,
+			&i.ExpiresAt,
 			&i.EndReason,
 			&i.EndNote,
 			&i.Supersedes,
@@ -320,20 +322,26 @@ func (q *Queries) CaseMemoryMany(ctx context.Context, arg CaseMemoryManyParams) 
 }
 
 const caseOfTarget = `-- name: CaseOfTarget :many
-SELECT c.from_id, c.to_id, c.action, c.reason, f.status AS from_status, (f.t_valid_to IS NULL)::boolean AS from_current
-FROM (SELECT memkernel.current_head($1, $2, $3) AS id) AS h
-JOIN memkernel.conflict_cases AS c ON c.tenant = $1 AND c.namespace = $2 AND c.state = 'open'
+SELECT c.from_id, c.to_id, c.action, c.reason, f.status AS from_status,
+    (f.t_valid_to IS NULL AND (f.expires_at IS NULL OR f.expires_at > $1::timestamptz))::boolean AS from_current
+FROM (SELECT coalesce(memkernel.current_head($2, $3, $4::uuid), (
+    SELECT m.id FROM memkernel.memory_objects AS m
+    WHERE m.tenant = $2 AND m.namespace = $3 AND m.content_key = $5::text
+        AND m.t_valid_to IS NULL AND m.status = 'active')) AS id) AS h
+JOIN memkernel.conflict_cases AS c ON c.tenant = $2 AND c.namespace = $3 AND c.state = 'open'
     AND (c.from_id = h.id OR c.to_id = h.id)
-LEFT JOIN memkernel.memory_objects AS f ON f.tenant = $1 AND f.namespace = $2 AND f.id = c.from_id
+LEFT JOIN memkernel.memory_objects AS f ON f.tenant = $2 AND f.namespace = $3 AND f.id = c.from_id
 ORDER BY c.from_id, c.to_id
-LIMIT $4
+LIMIT $6
 `
 
 type CaseOfTargetParams struct {
-	Tenant    string
-	Namespace string
-	Target    uuid.UUID
-	MaxRows   int32
+	Now        time.Time
+	Tenant     string
+	Namespace  string
+	Target     *uuid.UUID
+	ContentKey *string
+	MaxRows    int32
 }
 
 type CaseOfTargetRow struct {
@@ -345,13 +353,15 @@ type CaseOfTargetRow struct {
 	FromCurrent bool
 }
 
-// CaseOfTarget finds the open cases about what is current of what a memory has become, which a
-// write wants to replace, with the incoming memory of each as it is.
+// CaseOfTarget finds the open cases about what a write is to replace, which is what is current of
+// a memory that it names, or about the same thing; with the incoming memory of each as it is.
 func (q *Queries) CaseOfTarget(ctx context.Context, arg CaseOfTargetParams) ([]CaseOfTargetRow, error) {
 	rows, err := q.db.Query(ctx, caseOfTarget,
+		arg.Now,
 		arg.Tenant,
 		arg.Namespace,
 		arg.Target,
+		arg.ContentKey,
 		arg.MaxRows,
 	)
 	if err != nil {
@@ -524,21 +534,24 @@ FROM (
     SELECT c.tenant, c.memory_id, t.id AS tenant_id, n.id AS ns FROM memkernel.conflict_checks AS c
     JOIN memkernel.tenants AS t ON t.tenant = c.tenant AND t.suspended_at IS NULL
     JOIN memkernel.namespaces AS n ON n.tenant = c.tenant AND n.path = c.namespace
-    WHERE c.tenant = $2 AND c.memory_id = $3 AND c.due_at <= $4
-    LIMIT 1
+    WHERE c.tenant = $2 AND c.memory_id = ANY(($3::text[])::uuid[]) AND c.due_at <= $4
+    LIMIT $5
     FOR UPDATE OF c SKIP LOCKED
 ) AS due
 WHERE q.tenant = due.tenant AND q.memory_id = due.memory_id
 RETURNING q.tenant, q.memory_id, q.namespace, q.seq, q.replaces, q.attempts, due.tenant_id, due.ns, (EXISTS (
-    SELECT 1 FROM memkernel.memory_vectors AS v WHERE v.tenant = due.tenant_id AND v.id = q.memory_id AND v.model = $5))::boolean AS embedded
+    SELECT 1 FROM memkernel.memory_vectors AS v WHERE v.tenant = due.tenant_id AND v.id = q.memory_id AND v.model = $6))::boolean AS embedded,
+    (EXISTS (SELECT 1 FROM memkernel.memory_objects AS m
+        WHERE m.tenant = q.tenant AND m.id = q.memory_id AND m.status = 'held'))::boolean AS held
 `
 
 type CheckClaimParams struct {
-	Until    time.Time
-	Tenant   string
-	MemoryID uuid.UUID
-	Now      time.Time
-	Model    int32
+	Until   time.Time
+	Tenant  string
+	Ids     []string
+	Now     time.Time
+	MaxRows int32
+	Model   int32
 }
 
 type CheckClaimRow struct {
@@ -551,15 +564,18 @@ type CheckClaimRow struct {
 	TenantID  int32
 	Ns        int32
 	Embedded  bool
+	Held      bool
 }
 
-// CheckClaim is CheckClaimMany for one memory.
+// CheckClaim is CheckClaimMany for some memories.
+// @sqlc-vet-disable namespace-predicate
 func (q *Queries) CheckClaim(ctx context.Context, arg CheckClaimParams) ([]CheckClaimRow, error) {
 	rows, err := q.db.Query(ctx, checkClaim,
 		arg.Until,
 		arg.Tenant,
-		arg.MemoryID,
+		arg.Ids,
 		arg.Now,
+		arg.MaxRows,
 		arg.Model,
 	)
 	if err != nil {
@@ -579,6 +595,7 @@ func (q *Queries) CheckClaim(ctx context.Context, arg CheckClaimParams) ([]Check
 			&i.TenantID,
 			&i.Ns,
 			&i.Embedded,
+			&i.Held,
 		); err != nil {
 			return nil, err
 		}
@@ -604,7 +621,9 @@ FROM (
 ) AS due
 WHERE q.tenant = due.tenant AND q.memory_id = due.memory_id
 RETURNING q.tenant, q.memory_id, q.namespace, q.seq, q.replaces, q.attempts, due.tenant_id, due.ns, (EXISTS (
-    SELECT 1 FROM memkernel.memory_vectors AS v WHERE v.tenant = due.tenant_id AND v.id = q.memory_id AND v.model = $4))::boolean AS embedded
+    SELECT 1 FROM memkernel.memory_vectors AS v WHERE v.tenant = due.tenant_id AND v.id = q.memory_id AND v.model = $4))::boolean AS embedded,
+    (EXISTS (SELECT 1 FROM memkernel.memory_objects AS m
+        WHERE m.tenant = q.tenant AND m.id = q.memory_id AND m.status = 'held'))::boolean AS held
 `
 
 type CheckClaimManyParams struct {
@@ -624,6 +643,7 @@ type CheckClaimManyRow struct {
 	TenantID  int32
 	Ns        int32
 	Embedded  bool
+	Held      bool
 }
 
 // The comparison of memories with their neighbours, and what comes of it. A check is the work to
@@ -631,6 +651,7 @@ type CheckClaimManyRow struct {
 // CheckClaimMany begins attempts at checks that are due, of all tenants that are served, and
 // keeps others off them until a time. An attempt's number is its fence. embedded reports that
 // the memory has a vector of the model.
+// @sqlc-vet-disable namespace-predicate
 func (q *Queries) CheckClaimMany(ctx context.Context, arg CheckClaimManyParams) ([]CheckClaimManyRow, error) {
 	rows, err := q.db.Query(ctx, checkClaimMany,
 		arg.Until,
@@ -655,6 +676,7 @@ func (q *Queries) CheckClaimMany(ctx context.Context, arg CheckClaimManyParams) 
 			&i.TenantID,
 			&i.Ns,
 			&i.Embedded,
+			&i.Held,
 		); err != nil {
 			return nil, err
 		}
@@ -742,21 +764,34 @@ func (q *Queries) CheckDoneMany(ctx context.Context, arg CheckDoneManyParams) er
 }
 
 const checkHead = `-- name: CheckHead :many
-SELECT h.id FROM memkernel.memory_objects AS h
-WHERE h.tenant = $1 AND h.namespace = $2 AND h.status = 'active'
-    AND h.id = memkernel.current_head($1, $2, $3)
+SELECT h.id FROM memkernel.memory_objects AS m
+JOIN memkernel.memory_objects AS h ON h.tenant = m.tenant AND h.namespace = m.namespace AND h.status = 'active'
+    AND h.t_valid_to IS NULL AND (h.expires_at IS NULL OR h.expires_at > $1::timestamptz) AND h.id <> m.id
+    AND CASE WHEN m.content_key IS NULL THEN h.id = memkernel.current_head(m.tenant, m.namespace, $2::uuid)
+        ELSE h.content_key = m.content_key AND (h.t_valid_from, h.id) < (m.t_valid_from, m.id) END
+WHERE m.tenant = $3 AND m.namespace = $4 AND m.id = $5
 LIMIT 1
 `
 
 type CheckHeadParams struct {
+	Now       time.Time
+	Replaces  *uuid.UUID
 	Tenant    string
 	Namespace string
 	MemoryID  uuid.UUID
 }
 
-// CheckHead finds what a held memory is to replace by now.
+// CheckHead finds what a held memory is to replace by now: for one that is about something, the
+// current memory that is about the same, if it is not the newer one; for another, what is current
+// of what its writer named.
 func (q *Queries) CheckHead(ctx context.Context, arg CheckHeadParams) ([]uuid.UUID, error) {
-	rows, err := q.db.Query(ctx, checkHead, arg.Tenant, arg.Namespace, arg.MemoryID)
+	rows, err := q.db.Query(ctx, checkHead,
+		arg.Now,
+		arg.Replaces,
+		arg.Tenant,
+		arg.Namespace,
+		arg.MemoryID,
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -834,7 +869,7 @@ func (q *Queries) CheckMark(ctx context.Context, arg CheckMarkParams) error {
 
 const checkMemoryMany = `-- name: CheckMemoryMany :many
 SELECT m.id, m.namespace, m.kind, (CASE WHEN octet_length(m.text) <= $1::integer THEN m.text ELSE '' END)::text AS text,
-    m.event_time, m.event_end, m.assertion_time, m.t_valid_from, m.t_valid_to,
+    m.event_time, m.event_end, m.assertion_time, m.t_valid_from, m.t_valid_to, m.expires_at,
     m.end_reason, m.end_note, m.supersedes, m.superseded_by, m.status, m.provenance, m.source, m.actor, m.agent_id, m.tokens,
     m.sensitivity, m.pii_subjects, m.secret_kinds, m.destinations, m.labels
 FROM (
@@ -862,6 +897,7 @@ type CheckMemoryManyRow struct {
 	AssertionTime time.Time
 	TValidFrom    time.Time
 	TValidTo      *time.Time
+	ExpiresAt     *time.Time
 	EndReason     *string
 	EndNote       *string
 	Supersedes    *uuid.UUID
@@ -908,6 +944,7 @@ func (q *Queries) CheckMemoryMany(ctx context.Context, arg CheckMemoryManyParams
 			&i.AssertionTime,
 			&i.TValidFrom,
 			&i.TValidTo,
+			&i.ExpiresAt,
 			&i.EndReason,
 			&i.EndNote,
 			&i.Supersedes,
@@ -947,7 +984,7 @@ FROM (
     LIMIT $5
 ) AS near
 CROSS JOIN LATERAL (
-    SELECT m.namespace, m.t_valid_to, m.status, m.kind, octet_length(m.text) AS bytes,
+    SELECT m.namespace, m.t_valid_to, m.expires_at, m.status, m.kind, octet_length(m.text) AS bytes,
         coalesce((SELECT q.seq FROM memkernel.conflict_checks AS q WHERE q.tenant = $6 AND q.memory_id = near.id), 0) AS queued,
         (EXISTS (SELECT 1 FROM memkernel.conflict_cases AS c
             WHERE c.tenant = $6 AND c.from_id = $2 AND c.to_id = near.id)
@@ -956,10 +993,10 @@ CROSS JOIN LATERAL (
     FROM memkernel.memory_objects AS m WHERE m.tenant = $6 AND m.id = near.id
     OFFSET 0
 ) AS m
-WHERE near.distance IS NOT NULL AND m.namespace = $7 AND m.t_valid_to IS NULL AND m.status = 'active' AND m.kind <> 'raw'
-    AND m.bytes <= $8::integer AND m.queued < $9::bigint AND NOT m.in_case
+WHERE near.distance IS NOT NULL AND m.namespace = $7 AND m.t_valid_to IS NULL AND (m.expires_at IS NULL OR m.expires_at > $8::timestamptz)
+    AND m.status = 'active' AND m.kind <> 'raw' AND m.bytes <= $9::integer AND m.queued < $10::bigint AND NOT m.in_case
 ORDER BY near.distance, near.id
-LIMIT $10
+LIMIT $11
 `
 
 type CheckNearestParams struct {
@@ -970,6 +1007,7 @@ type CheckNearestParams struct {
 	Pool      int32
 	Tenant    string
 	Namespace string
+	Now       time.Time
 	MaxBytes  int32
 	Seq       int64
 	MaxRows   int32
@@ -994,6 +1032,7 @@ func (q *Queries) CheckNearest(ctx context.Context, arg CheckNearestParams) ([]C
 		arg.Pool,
 		arg.Tenant,
 		arg.Namespace,
+		arg.Now,
 		arg.MaxBytes,
 		arg.Seq,
 		arg.MaxRows,
@@ -1029,7 +1068,7 @@ FROM (
     LIMIT $5
 ) AS near
 CROSS JOIN LATERAL (
-    SELECT m.namespace, m.t_valid_to, m.status, m.kind, octet_length(m.text) AS bytes,
+    SELECT m.namespace, m.t_valid_to, m.expires_at, m.status, m.kind, octet_length(m.text) AS bytes,
         coalesce((SELECT q.seq FROM memkernel.conflict_checks AS q WHERE q.tenant = $6 AND q.memory_id = near.id), 0) AS queued,
         (EXISTS (SELECT 1 FROM memkernel.conflict_cases AS c
             WHERE c.tenant = $6 AND c.from_id = $2 AND c.to_id = near.id)
@@ -1038,10 +1077,10 @@ CROSS JOIN LATERAL (
     FROM memkernel.memory_objects AS m WHERE m.tenant = $6 AND m.id = near.id
     OFFSET 0
 ) AS m
-WHERE near.distance IS NOT NULL AND m.namespace = $7 AND m.t_valid_to IS NULL AND m.status = 'active' AND m.kind <> 'raw'
-    AND m.bytes <= $8::integer AND m.queued < $9::bigint AND NOT m.in_case
+WHERE near.distance IS NOT NULL AND m.namespace = $7 AND m.t_valid_to IS NULL AND (m.expires_at IS NULL OR m.expires_at > $8::timestamptz)
+    AND m.status = 'active' AND m.kind <> 'raw' AND m.bytes <= $9::integer AND m.queued < $10::bigint AND NOT m.in_case
 ORDER BY near.distance, near.id
-LIMIT $10
+LIMIT $11
 `
 
 type CheckNearestWideParams struct {
@@ -1052,6 +1091,7 @@ type CheckNearestWideParams struct {
 	Pool      int32
 	Tenant    string
 	Namespace string
+	Now       time.Time
 	MaxBytes  int32
 	Seq       int64
 	MaxRows   int32
@@ -1072,6 +1112,7 @@ func (q *Queries) CheckNearestWide(ctx context.Context, arg CheckNearestWidePara
 		arg.Pool,
 		arg.Tenant,
 		arg.Namespace,
+		arg.Now,
 		arg.MaxBytes,
 		arg.Seq,
 		arg.MaxRows,
@@ -1098,7 +1139,7 @@ const checkRanked = `-- name: CheckRanked :many
 SELECT near.id
 FROM (SELECT unnest($1::text[])::uuid AS id, generate_series(1, cardinality($1::text[])) AS pos) AS near
 CROSS JOIN LATERAL (
-    SELECT m.namespace, m.t_valid_to, m.status, m.kind, octet_length(m.text) AS bytes,
+    SELECT m.namespace, m.t_valid_to, m.expires_at, m.status, m.kind, octet_length(m.text) AS bytes,
         coalesce((SELECT q.seq FROM memkernel.conflict_checks AS q WHERE q.tenant = $2 AND q.memory_id = near.id), 0) AS queued,
         (EXISTS (SELECT 1 FROM memkernel.conflict_cases AS c
             WHERE c.tenant = $2 AND c.from_id = $3 AND c.to_id = near.id)
@@ -1107,10 +1148,10 @@ CROSS JOIN LATERAL (
     FROM memkernel.memory_objects AS m WHERE m.tenant = $2 AND m.id = near.id
     OFFSET 0
 ) AS m
-WHERE near.id <> $3 AND m.namespace = $4 AND m.t_valid_to IS NULL AND m.status = 'active' AND m.kind <> 'raw'
-    AND m.bytes <= $5::integer AND m.queued < $6::bigint AND NOT m.in_case
+WHERE near.id <> $3 AND m.namespace = $4 AND m.t_valid_to IS NULL AND (m.expires_at IS NULL OR m.expires_at > $5::timestamptz)
+    AND m.status = 'active' AND m.kind <> 'raw' AND m.bytes <= $6::integer AND m.queued < $7::bigint AND NOT m.in_case
 ORDER BY near.pos
-LIMIT $7
+LIMIT $8
 `
 
 type CheckRankedParams struct {
@@ -1118,6 +1159,7 @@ type CheckRankedParams struct {
 	Tenant    string
 	MemoryID  uuid.UUID
 	Namespace string
+	Now       time.Time
 	MaxBytes  int32
 	Seq       int64
 	MaxRows   int32
@@ -1130,6 +1172,7 @@ func (q *Queries) CheckRanked(ctx context.Context, arg CheckRankedParams) ([]uui
 		arg.Tenant,
 		arg.MemoryID,
 		arg.Namespace,
+		arg.Now,
 		arg.MaxBytes,
 		arg.Seq,
 		arg.MaxRows,
@@ -1184,7 +1227,9 @@ WITH closed AS (
         end_reason = 'superseded', superseded_by = s.id
     FROM memkernel.memory_objects AS s
     WHERE v.tenant = $2 AND v.id = $3 AND v.namespace = $4 AND v.t_valid_to IS NULL
+        AND (v.expires_at IS NULL OR v.expires_at > $1::timestamptz)
         AND s.tenant = v.tenant AND s.id = $5 AND s.namespace = v.namespace AND s.t_valid_to IS NULL
+        AND (s.expires_at IS NULL OR s.expires_at > $1::timestamptz)
     RETURNING v.id
 )
 SELECT memkernel.expect(count(*), 1) FROM closed
@@ -1214,14 +1259,17 @@ func (q *Queries) SettleClose(ctx context.Context, arg SettleCloseParams) (bool,
 }
 
 const settleLock = `-- name: SettleLock :many
-SELECT m.id, m.status, m.t_valid_to, m.terms_length FROM memkernel.memory_objects AS m
-WHERE m.tenant = $1 AND m.namespace = $2 AND m.id = ANY(($3::text[])::uuid[])
+SELECT m.id, m.status, m.terms_length,
+    (m.t_valid_to IS NULL AND (m.expires_at IS NULL OR m.expires_at > $1::timestamptz))::boolean AS current
+FROM memkernel.memory_objects AS m
+WHERE m.tenant = $2 AND m.namespace = $3 AND m.id = ANY(($4::text[])::uuid[])
 ORDER BY m.id
-LIMIT $4
+LIMIT $5
 FOR UPDATE
 `
 
 type SettleLockParams struct {
+	Now       time.Time
 	Tenant    string
 	Namespace string
 	Ids       []string
@@ -1231,14 +1279,15 @@ type SettleLockParams struct {
 type SettleLockRow struct {
 	ID          uuid.UUID
 	Status      string
-	TValidTo    *time.Time
 	TermsLength int32
+	Current     bool
 }
 
 // SettleLock holds memories of a namespace as they are until the transaction ends. Everybody who
 // settles anything locks them in this order, before anything else.
 func (q *Queries) SettleLock(ctx context.Context, arg SettleLockParams) ([]SettleLockRow, error) {
 	rows, err := q.db.Query(ctx, settleLock,
+		arg.Now,
 		arg.Tenant,
 		arg.Namespace,
 		arg.Ids,
@@ -1254,8 +1303,8 @@ func (q *Queries) SettleLock(ctx context.Context, arg SettleLockParams) ([]Settl
 		if err := rows.Scan(
 			&i.ID,
 			&i.Status,
-			&i.TValidTo,
 			&i.TermsLength,
+			&i.Current,
 		); err != nil {
 			return nil, err
 		}
@@ -1267,10 +1316,28 @@ func (q *Queries) SettleLock(ctx context.Context, arg SettleLockParams) ([]Settl
 	return items, nil
 }
 
+const settleSerialize = `-- name: SettleSerialize :one
+SELECT pg_advisory_xact_lock(hashtextextended('memkernel settle ' || $1::text, 0))::text
+`
+
+type SettleSerializeParams struct {
+	Namespace string
+}
+
+// SettleSerialize has those that bring memories of a namespace into sight do so one after the
+// other: each then sees what those before it have brought.
+func (q *Queries) SettleSerialize(ctx context.Context, arg SettleSerializeParams) (string, error) {
+	row := q.db.QueryRow(ctx, settleSerialize, arg.Namespace)
+	var column_1 string
+	err := row.Scan(&column_1)
+	return column_1, err
+}
+
 const settleStatus = `-- name: SettleStatus :one
 WITH changed AS (
     UPDATE memkernel.memory_objects AS m SET status = $1
     WHERE m.tenant = $2 AND m.id = $3 AND m.namespace = $4 AND m.t_valid_to IS NULL AND m.status = $5
+        AND (m.expires_at IS NULL OR m.expires_at > $6::timestamptz)
     RETURNING m.id
 )
 SELECT memkernel.expect(count(*), 1) FROM changed
@@ -1282,6 +1349,7 @@ type SettleStatusParams struct {
 	ID        uuid.UUID
 	Namespace string
 	Was       string
+	Now       time.Time
 }
 
 // SettleStatus makes a current memory believed or not.
@@ -1292,42 +1360,59 @@ func (q *Queries) SettleStatus(ctx context.Context, arg SettleStatusParams) (boo
 		arg.ID,
 		arg.Namespace,
 		arg.Was,
+		arg.Now,
 	)
 	var expect bool
 	err := row.Scan(&expect)
 	return expect, err
 }
 
-const settleTwin = `-- name: SettleTwin :many
-SELECT d.id FROM memkernel.memory_objects AS m
-JOIN memkernel.memory_objects AS d ON d.tenant = m.tenant AND d.namespace = m.namespace AND d.dedupe_key = m.dedupe_key
+const settleTwins = `-- name: SettleTwins :many
+SELECT d.id, d.terms_length, coalesce(d.expires_at <= $1::timestamptz, false)::boolean AS expired
+FROM memkernel.memory_objects AS m
+JOIN memkernel.memory_objects AS d ON d.tenant = m.tenant AND d.namespace = m.namespace
+    AND (d.dedupe_key = m.dedupe_key OR d.content_key = m.content_key)
     AND d.t_valid_to IS NULL AND d.status = 'active' AND d.id <> m.id
-WHERE m.tenant = $1 AND m.namespace = $2 AND m.id = $3
-LIMIT 1
-FOR SHARE OF d
+WHERE m.tenant = $2 AND m.namespace = $3 AND m.id = $4
+ORDER BY d.id
+LIMIT 2
+FOR UPDATE OF d
 `
 
-type SettleTwinParams struct {
+type SettleTwinsParams struct {
+	Now       time.Time
 	Tenant    string
 	Namespace string
 	ID        uuid.UUID
 }
 
-// SettleTwin finds the current copy of the text of a memory that is none, because it was held or
-// disputed, and holds it as it is.
-func (q *Queries) SettleTwin(ctx context.Context, arg SettleTwinParams) ([]uuid.UUID, error) {
-	rows, err := q.db.Query(ctx, settleTwin, arg.Tenant, arg.Namespace, arg.ID)
+type SettleTwinsRow struct {
+	ID          uuid.UUID
+	TermsLength int32
+	Expired     bool
+}
+
+// SettleTwins finds what stands in the place of a memory that is out of sight, because it was held
+// or disputed: the copy of its text and what is about the same. It holds them as they are, those
+// too that have expired and have no end on record.
+func (q *Queries) SettleTwins(ctx context.Context, arg SettleTwinsParams) ([]SettleTwinsRow, error) {
+	rows, err := q.db.Query(ctx, settleTwins,
+		arg.Now,
+		arg.Tenant,
+		arg.Namespace,
+		arg.ID,
+	)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	items := []uuid.UUID{}
+	items := []SettleTwinsRow{}
 	for rows.Next() {
-		var id uuid.UUID
-		if err := rows.Scan(&id); err != nil {
+		var i SettleTwinsRow
+		if err := rows.Scan(&i.ID, &i.TermsLength, &i.Expired); err != nil {
 			return nil, err
 		}
-		items = append(items, id)
+		items = append(items, i)
 	}
 	if err := rows.Err(); err != nil {
 		return nil, err

@@ -68,7 +68,8 @@ func (q *Queries) EntityAliasMany(ctx context.Context, arg EntityAliasManyParams
 const entityAliasNamed = `-- name: EntityAliasNamed :many
 SELECT a.entity_id, a.namespace, a.alias_key, a.name
 FROM memkernel.entity_aliases AS a
-WHERE a.tenant = $1 AND a.namespace = ANY($2::text[]) AND a.alias_key = ANY($3::text[]) AND NOT a.derived
+WHERE a.tenant = $1 AND a.namespace = ANY((SELECT $2::text[])::text[])
+    AND a.alias_key = ANY((SELECT $3::text[])::text[]) AND NOT a.derived
 ORDER BY a.alias_key, a.entity_id, a.namespace
 LIMIT $4
 `
@@ -120,31 +121,34 @@ func (q *Queries) EntityAliasNamed(ctx context.Context, arg EntityAliasNamedPara
 
 const entityDeriveMany = `-- name: EntityDeriveMany :exec
 INSERT INTO memkernel.entity_aliases (tenant, namespace, alias_key, entity_id, derived, name, created_at)
-SELECT e.tenant, e.namespace, s.alias_key, e.id, true, s.alias_key, $1
-FROM memkernel.entity_registry AS e
-CROSS JOIN LATERAL (SELECT unnest((SELECT $2::text[])::text[]) AS alias_key) AS s
-WHERE e.tenant = $3 AND e.namespace = $4 AND e.canonical_key = $5 AND e.type = $6
+SELECT e.tenant, e.namespace, r.alias_key, e.id, true, r.alias_key, r.created_at
+FROM (
+    SELECT unnest((SELECT $1::text[])::text[]) AS alias_key, unnest((SELECT $2::text[])::text[]) AS canonical_key,
+        unnest((SELECT $3::text[])::text[]) AS type, unnest((SELECT $4::timestamptz[])::timestamptz[]) AS created_at
+) AS r
+JOIN memkernel.entity_registry AS e ON e.tenant = $5 AND e.namespace = $6 AND e.canonical_key = r.canonical_key AND e.type = r.type
+ORDER BY r.alias_key COLLATE "C", e.id
 ON CONFLICT DO NOTHING
 `
 
 type EntityDeriveManyParams struct {
-	CreatedAt    time.Time
-	AliasKeys    []string
-	Tenant       string
-	Namespace    string
-	CanonicalKey string
-	Type         string
+	AliasKeys     []string
+	CanonicalKeys []string
+	Types         []string
+	Times         []time.Time
+	Tenant        string
+	Namespace     string
 }
 
-// EntityDeriveMany keeps the short forms of the name of an entity of the writer's namespace.
+// EntityDeriveMany keeps short forms of the names of entities of the writer's namespace.
 func (q *Queries) EntityDeriveMany(ctx context.Context, arg EntityDeriveManyParams) error {
 	_, err := q.db.Exec(ctx, entityDeriveMany,
-		arg.CreatedAt,
 		arg.AliasKeys,
+		arg.CanonicalKeys,
+		arg.Types,
+		arg.Times,
 		arg.Tenant,
 		arg.Namespace,
-		arg.CanonicalKey,
-		arg.Type,
 	)
 	return err
 }
@@ -216,71 +220,83 @@ func (q *Queries) EntityGet(ctx context.Context, arg EntityGetParams) ([]EntityG
 	return items, nil
 }
 
-const entityInsert = `-- name: EntityInsert :exec
+const entityInsertMany = `-- name: EntityInsertMany :exec
 INSERT INTO memkernel.entity_registry (tenant, id, namespace, canonical_key, name, type, created_at, actor, key_id)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9::uuid)
+SELECT $1, r.id::uuid, $2, r.canonical_key, r.name, r.type, r.created_at, $3, $4::uuid
+FROM (
+    SELECT unnest((SELECT $5::text[])::text[]) AS id, unnest((SELECT $6::text[])::text[]) AS canonical_key,
+        unnest((SELECT $7::text[])::text[]) AS name, unnest((SELECT $8::text[])::text[]) AS type,
+        unnest((SELECT $9::timestamptz[])::timestamptz[]) AS created_at
+) AS r
+ORDER BY r.canonical_key COLLATE "C", r.type
 ON CONFLICT (tenant, namespace, canonical_key, type) DO NOTHING
 `
 
-type EntityInsertParams struct {
-	Tenant       string
-	ID           uuid.UUID
-	Namespace    string
-	CanonicalKey string
-	Name         string
-	Type         string
-	CreatedAt    time.Time
-	Actor        string
-	KeyID        *uuid.UUID
+type EntityInsertManyParams struct {
+	Tenant        string
+	Namespace     string
+	Actor         string
+	KeyID         *uuid.UUID
+	Ids           []string
+	CanonicalKeys []string
+	Names         []string
+	Types         []string
+	Times         []time.Time
 }
 
-// EntityInsert makes an entity unless the namespace has one of that name and type. Whoever
-// meets the same name at once waits for the first and then finds its entity.
-func (q *Queries) EntityInsert(ctx context.Context, arg EntityInsertParams) error {
-	_, err := q.db.Exec(ctx, entityInsert,
+// EntityInsertMany makes entities, those left out of which the namespace has one of that name and
+// type. Whoever meets the same names at once waits for the first and then finds its entities; a
+// common order keeps them from waiting for each other.
+func (q *Queries) EntityInsertMany(ctx context.Context, arg EntityInsertManyParams) error {
+	_, err := q.db.Exec(ctx, entityInsertMany,
 		arg.Tenant,
-		arg.ID,
 		arg.Namespace,
-		arg.CanonicalKey,
-		arg.Name,
-		arg.Type,
-		arg.CreatedAt,
 		arg.Actor,
 		arg.KeyID,
+		arg.Ids,
+		arg.CanonicalKeys,
+		arg.Names,
+		arg.Types,
+		arg.Times,
 	)
 	return err
 }
 
-const entityLearn = `-- name: EntityLearn :exec
+const entityLearnMany = `-- name: EntityLearnMany :exec
 INSERT INTO memkernel.entity_aliases (tenant, namespace, alias_key, entity_id, derived, name, memory_id, created_at)
-SELECT e.tenant, $1, $2, e.id, false, $3, $4::uuid, $5
-FROM memkernel.entity_registry AS e
-WHERE e.tenant = $6 AND e.id = $7 AND e.namespace = ANY($8::text[])
+SELECT e.tenant, $1, r.alias_key, e.id, false, r.name, r.memory_id::uuid, r.created_at
+FROM (
+    SELECT unnest((SELECT $2::text[])::text[]) AS alias_key, unnest((SELECT $3::text[])::text[]) AS name,
+        unnest((SELECT $4::text[])::text[]) AS memory_id, unnest((SELECT $5::text[])::text[]) AS entity_id,
+        unnest((SELECT $6::timestamptz[])::timestamptz[]) AS created_at
+) AS r
+JOIN memkernel.entity_registry AS e ON e.tenant = $7 AND e.id = r.entity_id::uuid AND e.namespace = ANY((SELECT $8::text[])::text[])
+ORDER BY r.alias_key COLLATE "C", e.id, r.memory_id
 ON CONFLICT DO NOTHING
 `
 
-type EntityLearnParams struct {
+type EntityLearnManyParams struct {
 	Namespace  string
-	AliasKey   string
-	Name       string
-	MemoryID   uuid.UUID
-	CreatedAt  time.Time
+	AliasKeys  []string
+	Names      []string
+	MemoryIds  []string
+	EntityIds  []string
+	Times      []time.Time
 	Tenant     string
-	EntityID   uuid.UUID
 	Namespaces []string
 }
 
-// EntityLearn keeps a name that a memory of the namespace has for an entity that it sees, in
-// that namespace.
-func (q *Queries) EntityLearn(ctx context.Context, arg EntityLearnParams) error {
-	_, err := q.db.Exec(ctx, entityLearn,
+// EntityLearnMany keeps names that memories of the namespace have for entities that it sees, in
+// that namespace; of equal ones the first.
+func (q *Queries) EntityLearnMany(ctx context.Context, arg EntityLearnManyParams) error {
+	_, err := q.db.Exec(ctx, entityLearnMany,
 		arg.Namespace,
-		arg.AliasKey,
-		arg.Name,
-		arg.MemoryID,
-		arg.CreatedAt,
+		arg.AliasKeys,
+		arg.Names,
+		arg.MemoryIds,
+		arg.EntityIds,
+		arg.Times,
 		arg.Tenant,
-		arg.EntityID,
 		arg.Namespaces,
 	)
 	return err
@@ -401,74 +417,82 @@ func (q *Queries) EntityManage(ctx context.Context, arg EntityManageParams) (Ent
 	return i, err
 }
 
-const entityMention = `-- name: EntityMention :one
+const entityMentionMany = `-- name: EntityMentionMany :one
 WITH found AS (
-    SELECT e.id, m.id AS memory_id FROM memkernel.entity_registry AS e
-    JOIN memkernel.memory_objects AS m ON m.tenant = e.tenant AND m.id = $1 AND m.namespace = $2
-    WHERE e.tenant = $3 AND e.id = $4 AND e.namespace = ANY($5::text[])
+    SELECT e.id, m.id AS memory_id, r.surface
+    FROM (
+        SELECT unnest((SELECT $1::text[])::text[])::uuid AS memory_id, unnest((SELECT $2::text[])::text[])::uuid AS entity_id,
+            unnest((SELECT $3::text[])::text[]) AS surface
+    ) AS r
+    JOIN memkernel.entity_registry AS e ON e.tenant = $4 AND e.id = r.entity_id AND e.namespace = ANY((SELECT $5::text[])::text[])
+    JOIN memkernel.memory_objects AS m ON m.tenant = $4 AND m.id = r.memory_id AND m.namespace = $6
 ), made AS (
     INSERT INTO memkernel.memory_entities (tenant, memory_id, entity_id, namespace, surface)
-    SELECT $3, f.memory_id, f.id, $2, $6 FROM found AS f
+    SELECT $4, f.memory_id, f.id, $6, f.surface FROM found AS f
     ON CONFLICT DO NOTHING
 )
-SELECT memkernel.expect(count(*), 1) FROM found
+SELECT memkernel.expect(count(*), cardinality((SELECT $1::text[])::text[])) FROM found
 `
 
-type EntityMentionParams struct {
-	MemoryID   uuid.UUID
-	Namespace  string
+type EntityMentionManyParams struct {
+	MemoryIds  []string
+	EntityIds  []string
+	Surfaces   []string
 	Tenant     string
-	EntityID   uuid.UUID
 	Namespaces []string
-	Surface    string
+	Namespace  string
 }
 
-// EntityMention links a memory of the namespace to an entity that the namespace sees.
-func (q *Queries) EntityMention(ctx context.Context, arg EntityMentionParams) (bool, error) {
-	row := q.db.QueryRow(ctx, entityMention,
-		arg.MemoryID,
-		arg.Namespace,
+// EntityMentionMany links memories of the namespace to entities that the namespace sees.
+func (q *Queries) EntityMentionMany(ctx context.Context, arg EntityMentionManyParams) (bool, error) {
+	row := q.db.QueryRow(ctx, entityMentionMany,
+		arg.MemoryIds,
+		arg.EntityIds,
+		arg.Surfaces,
 		arg.Tenant,
-		arg.EntityID,
 		arg.Namespaces,
-		arg.Surface,
+		arg.Namespace,
 	)
 	var expect bool
 	err := row.Scan(&expect)
 	return expect, err
 }
 
-const entityMentionNew = `-- name: EntityMentionNew :one
+const entityMentionNewMany = `-- name: EntityMentionNewMany :one
 WITH found AS (
-    SELECT e.id, m.id AS memory_id FROM memkernel.entity_registry AS e
-    JOIN memkernel.memory_objects AS m ON m.tenant = e.tenant AND m.id = $1 AND m.namespace = $2
-    WHERE e.tenant = $3 AND e.namespace = $2 AND e.canonical_key = $4 AND e.type = $5
+    SELECT e.id, m.id AS memory_id, r.surface
+    FROM (
+        SELECT unnest((SELECT $1::text[])::text[])::uuid AS memory_id, unnest((SELECT $2::text[])::text[]) AS canonical_key,
+            unnest((SELECT $3::text[])::text[]) AS type, unnest((SELECT $4::text[])::text[]) AS surface
+    ) AS r
+    JOIN memkernel.entity_registry AS e ON e.tenant = $5 AND e.namespace = $6 AND e.canonical_key = r.canonical_key AND e.type = r.type
+    JOIN memkernel.memory_objects AS m ON m.tenant = $5 AND m.id = r.memory_id AND m.namespace = $6
 ), made AS (
     INSERT INTO memkernel.memory_entities (tenant, memory_id, entity_id, namespace, surface)
-    SELECT $3, f.memory_id, f.id, $2, $6 FROM found AS f
+    SELECT $5, f.memory_id, f.id, $6, f.surface FROM found AS f
     ON CONFLICT DO NOTHING
 )
-SELECT memkernel.expect(count(*), 1) FROM found
+SELECT memkernel.expect(count(*), cardinality((SELECT $1::text[])::text[])) FROM found
 `
 
-type EntityMentionNewParams struct {
-	MemoryID     uuid.UUID
-	Namespace    string
-	Tenant       string
-	CanonicalKey string
-	Type         string
-	Surface      string
+type EntityMentionNewManyParams struct {
+	MemoryIds     []string
+	CanonicalKeys []string
+	Types         []string
+	Surfaces      []string
+	Tenant        string
+	Namespace     string
 }
 
-// EntityMentionNew links a memory of the namespace to the namespace's entity of a name and type.
-func (q *Queries) EntityMentionNew(ctx context.Context, arg EntityMentionNewParams) (bool, error) {
-	row := q.db.QueryRow(ctx, entityMentionNew,
-		arg.MemoryID,
-		arg.Namespace,
+// EntityMentionNewMany links memories of the namespace to the namespace's entities of a name and type.
+func (q *Queries) EntityMentionNewMany(ctx context.Context, arg EntityMentionNewManyParams) (bool, error) {
+	row := q.db.QueryRow(ctx, entityMentionNewMany,
+		arg.MemoryIds,
+		arg.CanonicalKeys,
+		arg.Types,
+		arg.Surfaces,
 		arg.Tenant,
-		arg.CanonicalKey,
-		arg.Type,
-		arg.Surface,
+		arg.Namespace,
 	)
 	var expect bool
 	err := row.Scan(&expect)
@@ -536,26 +560,35 @@ func (q *Queries) EntityMergeInsert(ctx context.Context, arg EntityMergeInsertPa
 }
 
 const entityNamed = `-- name: EntityNamed :many
-WITH RECURSIVE chain AS (
-    SELECT e.id, e.merged_into FROM memkernel.entity_registry AS e
-    WHERE e.tenant = $1 AND e.namespace = ANY($2::text[]) AND (e.canonical_key = ANY($4::text[])
-        OR e.id IN (SELECT a.entity_id FROM memkernel.entity_aliases AS a
-            WHERE a.tenant = $1 AND a.namespace = ANY($2::text[]) AND a.alias_key = ANY($4::text[])))
+WITH RECURSIVE found AS (
+    (
+        SELECT e.id, e.namespace, e.canonical_key, e.name, e.type, e.created_at, e.actor, e.merged_into
+        FROM memkernel.entity_registry AS e
+        WHERE e.tenant = $2 AND e.namespace = ANY((SELECT $3::text[])::text[])
+            AND e.canonical_key = ANY((SELECT $4::text[])::text[])
+        UNION
+        SELECT e.id, e.namespace, e.canonical_key, e.name, e.type, e.created_at, e.actor, e.merged_into
+        FROM memkernel.entity_aliases AS a
+        JOIN memkernel.entity_registry AS e ON e.tenant = a.tenant AND e.id = a.entity_id AND e.namespace = ANY((SELECT $3::text[])::text[])
+        WHERE a.tenant = $2 AND a.namespace = ANY((SELECT $3::text[])::text[])
+            AND a.alias_key = ANY((SELECT $4::text[])::text[])
+    )
     UNION
-    SELECT n.id, n.merged_into FROM chain AS c
-    JOIN memkernel.entity_registry AS n ON n.tenant = $1 AND n.id = c.merged_into AND n.namespace = ANY($2::text[])
+    SELECT n.id, n.namespace, n.canonical_key, n.name, n.type, n.created_at, n.actor, n.merged_into
+    FROM found AS f
+    JOIN memkernel.entity_registry AS n ON n.tenant = $2 AND n.id = f.merged_into AND n.namespace = ANY((SELECT $3::text[])::text[])
+    WHERE f.merged_into IS NOT NULL
 )
-SELECT e.id, e.namespace, e.canonical_key, e.name, e.type, e.created_at, e.actor, e.merged_into
-FROM chain AS c
-JOIN memkernel.entity_registry AS e ON e.tenant = $1 AND e.id = c.id AND e.namespace = ANY($2::text[])
-ORDER BY e.canonical_key, e.id
-LIMIT $3
+SELECT f.id, f.namespace, f.canonical_key, f.name, f.type, f.created_at, f.actor, f.merged_into
+FROM found AS f
+ORDER BY f.canonical_key, f.id
+LIMIT $1
 `
 
 type EntityNamedParams struct {
+	MaxRows    int32
 	Tenant     string
 	Namespaces []string
-	MaxRows    int32
 	Keys       []string
 }
 
@@ -574,9 +607,9 @@ type EntityNamedRow struct {
 // theirs, and what they have been merged into.
 func (q *Queries) EntityNamed(ctx context.Context, arg EntityNamedParams) ([]EntityNamedRow, error) {
 	rows, err := q.db.Query(ctx, entityNamed,
+		arg.MaxRows,
 		arg.Tenant,
 		arg.Namespaces,
-		arg.MaxRows,
 		arg.Keys,
 	)
 	if err != nil {

@@ -80,21 +80,22 @@ func (q *Queries) GapFill(ctx context.Context, arg GapFillParams) error {
 	return err
 }
 
-const gapInsert = `-- name: GapInsert :exec
+const gapInsertMany = `-- name: GapInsertMany :exec
 
-INSERT INTO memkernel.embedding_gaps (tenant, memory_id, due_at) VALUES ($1, $2, $3)
+INSERT INTO memkernel.embedding_gaps (tenant, memory_id, due_at)
+SELECT $1, unnest((SELECT $2::text[])::text[])::uuid, unnest((SELECT $3::timestamptz[])::timestamptz[])
 `
 
-type GapInsertParams struct {
-	Tenant   string
-	MemoryID uuid.UUID
-	DueAt    time.Time
+type GapInsertManyParams struct {
+	Tenant    string
+	MemoryIds []string
+	Times     []time.Time
 }
 
 // Memories that were stored without a vector because the model was down.
-// GapInsert comes with the memory that it is about.
-func (q *Queries) GapInsert(ctx context.Context, arg GapInsertParams) error {
-	_, err := q.db.Exec(ctx, gapInsert, arg.Tenant, arg.MemoryID, arg.DueAt)
+// GapInsertMany comes with the memories that it is about.
+func (q *Queries) GapInsertMany(ctx context.Context, arg GapInsertManyParams) error {
+	_, err := q.db.Exec(ctx, gapInsertMany, arg.Tenant, arg.MemoryIds, arg.Times)
 	return err
 }
 

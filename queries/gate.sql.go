@@ -22,7 +22,7 @@ SELECT
     k.revoked_at AS key_revoked_at,
     coalesce((
         SELECT jsonb_agg(q.document ORDER BY q.namespace)
-        FROM (SELECT unnest($1::text[]) AS path) AS visible
+        FROM (SELECT unnest((SELECT $1::text[])::text[]) AS path) AS visible
         CROSS JOIN LATERAL (
             SELECT p.namespace, p.document FROM memkernel.policies AS p
             WHERE p.tenant = t.tenant AND p.namespace = visible.path
@@ -30,7 +30,7 @@ SELECT
         ) AS q
     ), '[]')::jsonb AS policies
 FROM memkernel.tenants AS t
-LEFT JOIN memkernel.api_keys AS k ON k.tenant = t.tenant AND k.id = $2::uuid
+LEFT JOIN memkernel.api_keys AS k ON k.tenant = t.tenant AND k.id = (SELECT $2::uuid)
 WHERE t.tenant = $3
 `
 

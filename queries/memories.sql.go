@@ -12,28 +12,100 @@ import (
 	"github.com/google/uuid"
 )
 
-const memoryDuplicate = `-- name: MemoryDuplicate :one
-SELECT m.id FROM memkernel.memory_objects AS m
-WHERE m.tenant = $1 AND m.namespace = $2 AND m.dedupe_key = $3
+const memoryDuplicateMany = `-- name: MemoryDuplicateMany :many
+SELECT m.id, m.dedupe_key, m.expires_at FROM memkernel.memory_objects AS m
+WHERE m.tenant = $1 AND m.namespace = $2 AND m.dedupe_key = ANY((SELECT $3::bytea[])::bytea[])
     AND m.t_valid_to IS NULL AND m.status = 'active'
+LIMIT 100000
 `
 
-type MemoryDuplicateParams struct {
-	Tenant    string
-	Namespace string
+type MemoryDuplicateManyParams struct {
+	Tenant     string
+	Namespace  string
+	DedupeKeys [][]byte
+}
+
+type MemoryDuplicateManyRow struct {
+	ID        uuid.UUID
+	DedupeKey []byte
+	ExpiresAt *time.Time
+}
+
+// MemoryDuplicateMany finds the one copy of each text in the writer's own namespace that has no end
+// on record: the current one, or one that has expired.
+func (q *Queries) MemoryDuplicateMany(ctx context.Context, arg MemoryDuplicateManyParams) ([]MemoryDuplicateManyRow, error) {
+	rows, err := q.db.Query(ctx, memoryDuplicateMany, arg.Tenant, arg.Namespace, arg.DedupeKeys)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []MemoryDuplicateManyRow{}
+	for rows.Next() {
+		var i MemoryDuplicateManyRow
+		if err := rows.Scan(&i.ID, &i.DedupeKey, &i.ExpiresAt); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const memoryEchoed = `-- name: MemoryEchoed :many
+SELECT m.id, m.dedupe_key
+FROM memkernel.memory_objects AS m
+JOIN memkernel.memory_access AS a ON a.tenant = m.tenant AND a.reader = $1 AND a.memory_id = m.id
+WHERE m.tenant = $2 AND m.namespace = ANY((SELECT $3::text[])::text[])
+    AND m.dedupe_key = ANY((SELECT $4::bytea[])::bytea[]) AND m.t_valid_to IS NULL AND m.status = 'active'
+    AND (m.expires_at IS NULL OR m.expires_at > $5::timestamptz)
+LIMIT 1000
+`
+
+type MemoryEchoedParams struct {
+	Reader     string
+	Tenant     string
+	Namespaces []string
+	DedupeKeys [][]byte
+	Now        time.Time
+}
+
+type MemoryEchoedRow struct {
+	ID        uuid.UUID
 	DedupeKey []byte
 }
 
-// MemoryDuplicate finds the one current copy of a text in the writer's own namespace.
-func (q *Queries) MemoryDuplicate(ctx context.Context, arg MemoryDuplicateParams) (uuid.UUID, error) {
-	row := q.db.QueryRow(ctx, memoryDuplicate, arg.Tenant, arg.Namespace, arg.DedupeKey)
-	var id uuid.UUID
-	err := row.Scan(&id)
-	return id, err
+// MemoryEchoed finds the visible current memories that say one of some texts and that were handed
+// out to the reader.
+func (q *Queries) MemoryEchoed(ctx context.Context, arg MemoryEchoedParams) ([]MemoryEchoedRow, error) {
+	rows, err := q.db.Query(ctx, memoryEchoed,
+		arg.Reader,
+		arg.Tenant,
+		arg.Namespaces,
+		arg.DedupeKeys,
+		arg.Now,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []MemoryEchoedRow{}
+	for rows.Next() {
+		var i MemoryEchoedRow
+		if err := rows.Scan(&i.ID, &i.DedupeKey); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const memoryGet = `-- name: MemoryGet :many
-SELECT m.id, m.namespace, m.kind, m.text, m.event_time, m.event_end, m.assertion_time, m.t_valid_from, m.t_valid_to,
+SELECT m.id, m.namespace, m.kind, m.text, m.event_time, m.event_end, m.assertion_time, m.t_valid_from, m.t_valid_to, m.expires_at,
     m.end_reason, m.end_note, m.supersedes, m.superseded_by, m.status, m.provenance, m.source, m.actor, m.agent_id, m.tokens,
     m.sensitivity, m.pii_subjects, m.secret_kinds, m.destinations, m.labels
 FROM memkernel.memory_objects AS m
@@ -58,6 +130,7 @@ type MemoryGetRow struct {
 	AssertionTime time.Time
 	TValidFrom    time.Time
 	TValidTo      *time.Time
+	ExpiresAt     *time.Time
 	EndReason     *string
 	EndNote       *string
 	Supersedes    *uuid.UUID
@@ -96,6 +169,7 @@ func (q *Queries) MemoryGet(ctx context.Context, arg MemoryGetParams) ([]MemoryG
 			&i.AssertionTime,
 			&i.TValidFrom,
 			&i.TValidTo,
+			&i.ExpiresAt,
 			&i.EndReason,
 			&i.EndNote,
 			&i.Supersedes,
@@ -132,14 +206,14 @@ WITH RECURSIVE chains AS (
         AND (e.id = l.chain OR e.chain = l.chain) AND e.superseded_by IS NOT NULL AND e.t_valid_to <= $3::timestamptz
     JOIN memkernel.memory_objects AS s ON s.tenant = e.tenant AND s.namespace = e.namespace AND s.id = e.superseded_by
 )
-SELECT m.id, m.namespace, m.kind, m.text, m.event_time, m.event_end, m.assertion_time, m.t_valid_from, m.t_valid_to,
+SELECT m.id, m.namespace, m.kind, m.text, m.event_time, m.event_end, m.assertion_time, m.t_valid_from, m.t_valid_to, m.expires_at,
     m.end_reason, m.end_note, m.supersedes, m.superseded_by, m.status, m.provenance, m.source, m.actor, m.agent_id, m.tokens,
     m.sensitivity, m.pii_subjects, m.secret_kinds, m.destinations, m.labels
 FROM chains AS l
 JOIN memkernel.memory_objects AS m ON m.tenant = $1 AND m.namespace = ANY($2::text[])
     AND (m.id = l.chain OR m.chain = l.chain)
 WHERE m.status = 'active' AND l.since <= $3::timestamptz AND m.t_valid_from <= $3::timestamptz
-    AND (m.t_valid_to IS NULL OR m.t_valid_to > $3::timestamptz)
+    AND (m.t_valid_to IS NULL OR m.t_valid_to > $3::timestamptz) AND (m.expires_at IS NULL OR m.expires_at > $3::timestamptz)
 LIMIT 1
 `
 
@@ -160,6 +234,7 @@ type MemoryGetAsOfRow struct {
 	AssertionTime time.Time
 	TValidFrom    time.Time
 	TValidTo      *time.Time
+	ExpiresAt     *time.Time
 	EndReason     *string
 	EndNote       *string
 	Supersedes    *uuid.UUID
@@ -202,6 +277,7 @@ func (q *Queries) MemoryGetAsOf(ctx context.Context, arg MemoryGetAsOfParams) ([
 			&i.AssertionTime,
 			&i.TValidFrom,
 			&i.TValidTo,
+			&i.ExpiresAt,
 			&i.EndReason,
 			&i.EndNote,
 			&i.Supersedes,
@@ -249,7 +325,7 @@ func (q *Queries) MemoryHidden(ctx context.Context, arg MemoryHiddenParams) (boo
 }
 
 const memoryHistory = `-- name: MemoryHistory :many
-SELECT m.id, m.namespace, m.kind, m.text, m.event_time, m.event_end, m.assertion_time, m.t_valid_from, m.t_valid_to,
+SELECT m.id, m.namespace, m.kind, m.text, m.event_time, m.event_end, m.assertion_time, m.t_valid_from, m.t_valid_to, m.expires_at,
     m.end_reason, m.end_note, m.supersedes, m.superseded_by, m.status, m.provenance, m.source, m.actor, m.agent_id, m.tokens,
     m.sensitivity, m.pii_subjects, m.secret_kinds, m.destinations, m.labels
 FROM memkernel.memory_objects AS o
@@ -281,6 +357,7 @@ type MemoryHistoryRow struct {
 	AssertionTime time.Time
 	TValidFrom    time.Time
 	TValidTo      *time.Time
+	ExpiresAt     *time.Time
 	EndReason     *string
 	EndNote       *string
 	Supersedes    *uuid.UUID
@@ -326,6 +403,7 @@ func (q *Queries) MemoryHistory(ctx context.Context, arg MemoryHistoryParams) ([
 			&i.AssertionTime,
 			&i.TValidFrom,
 			&i.TValidTo,
+			&i.ExpiresAt,
 			&i.EndReason,
 			&i.EndNote,
 			&i.Supersedes,
@@ -352,25 +430,33 @@ func (q *Queries) MemoryHistory(ctx context.Context, arg MemoryHistoryParams) ([
 	return items, nil
 }
 
-const memoryHold = `-- name: MemoryHold :one
+const memoryHoldMany = `-- name: MemoryHoldMany :one
 WITH held AS (
     SELECT m.id FROM memkernel.memory_objects AS m
-    WHERE m.tenant = $1 AND m.id = $2 AND m.namespace = $3 AND m.t_valid_to IS NULL AND m.status = 'active'
+    WHERE m.tenant = $2 AND m.id = ANY((SELECT ($1::text[])::uuid[])::uuid[]) AND m.namespace = $3
+        AND m.t_valid_to IS NULL AND m.status = 'active' AND (m.expires_at IS NULL OR m.expires_at > $4::timestamptz)
+    ORDER BY m.id
     FOR SHARE
 )
-SELECT memkernel.expect(count(*), 1) FROM held
+SELECT memkernel.expect(count(*), cardinality((SELECT $1::text[])::text[])) FROM held
 `
 
-type MemoryHoldParams struct {
+type MemoryHoldManyParams struct {
+	Ids       []string
 	Tenant    string
-	ID        uuid.UUID
 	Namespace string
+	Now       time.Time
 }
 
-// MemoryHold locks the current copy against being closed until the transaction ends, so
+// MemoryHoldMany locks current copies against being closed until the transaction ends, so
 // that a duplicate is counted only while what it duplicates is believed.
-func (q *Queries) MemoryHold(ctx context.Context, arg MemoryHoldParams) (bool, error) {
-	row := q.db.QueryRow(ctx, memoryHold, arg.Tenant, arg.ID, arg.Namespace)
+func (q *Queries) MemoryHoldMany(ctx context.Context, arg MemoryHoldManyParams) (bool, error) {
+	row := q.db.QueryRow(ctx, memoryHoldMany,
+		arg.Ids,
+		arg.Tenant,
+		arg.Namespace,
+		arg.Now,
+	)
 	var expect bool
 	err := row.Scan(&expect)
 	return expect, err
@@ -379,15 +465,18 @@ func (q *Queries) MemoryHold(ctx context.Context, arg MemoryHoldParams) (bool, e
 const memoryInsert = `-- name: MemoryInsert :exec
 WITH noted AS (
     INSERT INTO memkernel.conflict_checks (tenant, memory_id, namespace, replaces, marked_at, due_at)
-    SELECT $1, $2, $3, $27::uuid, $9, $9 WHERE $28::boolean
+    SELECT $1, $2, $3, $28::uuid, $9, $9 WHERE $31::boolean
 )
 INSERT INTO memkernel.memory_objects (tenant, id, namespace, kind, text, dedupe_key, event_time, event_end,
     assertion_time, t_valid_from, status, provenance, source, actor, key_id, agent_id, tokens, capture_id,
-    terms, terms_length, terms_version, sensitivity, pii_subjects, secret_kinds, destinations, labels)
+    terms, terms_length, terms_version, sensitivity, pii_subjects, secret_kinds, destinations, labels, content_key, certainty, expires_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7::timestamptz,
     $8::timestamptz, $9, $10, $11, $12, $13, $14,
     $15::uuid, $16, $17, $18, $19, $20, $21,
-    $22::text, $23::text[], $24::text[], $25::text[], $26::text[])
+    $22::text, $23::text[], $24::text[], $25::text[], $26::text[],
+    coalesce($27::text, (SELECT v.content_key FROM memkernel.memory_objects AS v
+        WHERE v.tenant = $1 AND v.id = $28::uuid AND v.namespace = $3)),
+    $29::real, $30::timestamptz)
 `
 
 type MemoryInsertParams struct {
@@ -417,12 +506,15 @@ type MemoryInsertParams struct {
 	SecretKinds   []string
 	Destinations  []string
 	Labels        []string
+	ContentKey    *string
 	Replaces      *uuid.UUID
+	Certainty     *float32
+	ExpiresAt     *time.Time
 	Unchecked     bool
 }
 
 // MemoryInsert stores a new memory and, with unchecked, notes that it is to be compared with its
-// neighbours.
+// neighbours, and what it is to replace then. What that is about, if it says so, stays.
 // @sqlc-vet-disable namespace-predicate
 func (q *Queries) MemoryInsert(ctx context.Context, arg MemoryInsertParams) error {
 	_, err := q.db.Exec(ctx, memoryInsert,
@@ -452,10 +544,182 @@ func (q *Queries) MemoryInsert(ctx context.Context, arg MemoryInsertParams) erro
 		arg.SecretKinds,
 		arg.Destinations,
 		arg.Labels,
+		arg.ContentKey,
 		arg.Replaces,
+		arg.Certainty,
+		arg.ExpiresAt,
 		arg.Unchecked,
 	)
 	return err
+}
+
+const memoryInsertMany = `-- name: MemoryInsertMany :exec
+WITH noted AS (
+    INSERT INTO memkernel.conflict_checks (tenant, memory_id, namespace, replaces, marked_at, due_at)
+    SELECT $1, u.id::uuid, $2, nullif(u.replaces, '')::uuid, u.valid_from, u.valid_from
+    FROM (
+        SELECT unnest((SELECT $8::text[])::text[]) AS id, unnest((SELECT $31::text[])::text[]) AS replaces,
+            unnest((SELECT $14::timestamptz[])::timestamptz[]) AS valid_from,
+            unnest((SELECT $32::boolean[])::boolean[]) AS unchecked
+    ) AS u
+    WHERE u.unchecked
+    ORDER BY u.valid_from, u.id
+)
+INSERT INTO memkernel.memory_objects (tenant, id, namespace, kind, text, dedupe_key, event_time, event_end,
+    assertion_time, t_valid_from, status, provenance, source, actor, key_id, agent_id, tokens, capture_id,
+    terms, terms_length, terms_version, sensitivity, pii_subjects, secret_kinds, destinations, labels, content_key, certainty, expires_at)
+SELECT $1, r.id::uuid, $2, r.kind, r.text, r.dedupe_key, nullif(r.event_time, '0001-01-01 00:00:00+00'::timestamptz),
+    nullif(r.event_end, '0001-01-01 00:00:00+00'::timestamptz), r.valid_from, r.valid_from, r.status, r.provenance, r.source, $3,
+    $4::uuid, $5, r.tokens, r.capture_id::uuid,
+    ((SELECT $6::bigint[])::bigint[])[r.term_from:r.term_to], r.terms_length, $7,
+    r.sensitivity, r.pii_subjects::text[], r.secret_kinds::text[], r.destinations::text[], r.labels::text[],
+    coalesce(nullif(r.content_key, ''), (SELECT v.content_key FROM memkernel.memory_objects AS v
+        WHERE v.tenant = $1 AND v.id = nullif(r.replaces, '')::uuid AND v.namespace = $2)), CASE WHEN r.certainty >= 0 THEN r.certainty END,
+    nullif(r.expires_at, '0001-01-01 00:00:00+00'::timestamptz)
+FROM (
+    SELECT unnest((SELECT $8::text[])::text[]) AS id, unnest((SELECT $9::text[])::text[]) AS kind,
+        unnest((SELECT $10::text[])::text[]) AS text, unnest((SELECT $11::bytea[])::bytea[]) AS dedupe_key,
+        unnest((SELECT $12::timestamptz[])::timestamptz[]) AS event_time,
+        unnest((SELECT $13::timestamptz[])::timestamptz[]) AS event_end,
+        unnest((SELECT $14::timestamptz[])::timestamptz[]) AS valid_from,
+        unnest((SELECT $15::text[])::text[]) AS provenance, unnest((SELECT $16::text[])::text[]) AS source,
+        unnest((SELECT $17::integer[])::integer[]) AS tokens, unnest((SELECT $18::text[])::text[]) AS capture_id,
+        unnest((SELECT $19::integer[])::integer[]) AS term_from, unnest((SELECT $20::integer[])::integer[]) AS term_to,
+        unnest((SELECT $21::integer[])::integer[]) AS terms_length,
+        unnest((SELECT $22::text[])::text[]) AS sensitivity, unnest((SELECT $23::text[])::text[]) AS pii_subjects,
+        unnest((SELECT $24::text[])::text[]) AS secret_kinds, unnest((SELECT $25::text[])::text[]) AS destinations,
+        unnest((SELECT $26::text[])::text[]) AS labels, unnest((SELECT $27::text[])::text[]) AS content_key,
+        unnest((SELECT $28::real[])::real[]) AS certainty,
+        unnest((SELECT $29::timestamptz[])::timestamptz[]) AS expires_at, unnest((SELECT $30::text[])::text[]) AS status,
+        unnest((SELECT $31::text[])::text[]) AS replaces
+) AS r
+`
+
+type MemoryInsertManyParams struct {
+	Tenant        string
+	Namespace     string
+	Actor         string
+	KeyID         *uuid.UUID
+	AgentID       string
+	Terms         []int64
+	TermsVersion  int16
+	Ids           []string
+	Kinds         []string
+	Texts         []string
+	DedupeKeys    [][]byte
+	EventTimes    []time.Time
+	EventEnds     []time.Time
+	ValidFroms    []time.Time
+	Provenances   []string
+	Sources       []string
+	Tokens        []int32
+	CaptureIds    []string
+	TermFroms     []int32
+	TermTos       []int32
+	TermsLengths  []int32
+	Sensitivities []string
+	PiiSubjects   []string
+	SecretKinds   []string
+	Destinations  []string
+	Labels        []string
+	ContentKeys   []string
+	Certainties   []float32
+	Expiries      []time.Time
+	Statuses      []string
+	Replaces      []string
+	Uncheckeds    []bool
+}
+
+// MemoryInsertMany is MemoryInsert for memories of one writer. The arrays within a row come as the
+// text of an array, but for the terms, which stand one row's behind the other's: term_froms and
+// term_tos say which are whose. The year 1, an empty key or id and a negative certainty stand for
+// NULL.
+// @sqlc-vet-disable namespace-predicate
+func (q *Queries) MemoryInsertMany(ctx context.Context, arg MemoryInsertManyParams) error {
+	_, err := q.db.Exec(ctx, memoryInsertMany,
+		arg.Tenant,
+		arg.Namespace,
+		arg.Actor,
+		arg.KeyID,
+		arg.AgentID,
+		arg.Terms,
+		arg.TermsVersion,
+		arg.Ids,
+		arg.Kinds,
+		arg.Texts,
+		arg.DedupeKeys,
+		arg.EventTimes,
+		arg.EventEnds,
+		arg.ValidFroms,
+		arg.Provenances,
+		arg.Sources,
+		arg.Tokens,
+		arg.CaptureIds,
+		arg.TermFroms,
+		arg.TermTos,
+		arg.TermsLengths,
+		arg.Sensitivities,
+		arg.PiiSubjects,
+		arg.SecretKinds,
+		arg.Destinations,
+		arg.Labels,
+		arg.ContentKeys,
+		arg.Certainties,
+		arg.Expiries,
+		arg.Statuses,
+		arg.Replaces,
+		arg.Uncheckeds,
+	)
+	return err
+}
+
+const memoryRefreshed = `-- name: MemoryRefreshed :one
+SELECT m.id, m.dedupe_key, m.kind, m.event_time, m.event_end, m.source, m.expires_at,
+    coalesce(m.expires_at <= $1::timestamptz, false)::boolean AS expired
+FROM memkernel.memory_objects AS m
+WHERE m.tenant = $2 AND m.namespace = $3 AND m.content_key = $4::text
+    AND m.t_valid_to IS NULL AND m.status = 'active'
+`
+
+type MemoryRefreshedParams struct {
+	Now        time.Time
+	Tenant     string
+	Namespace  string
+	ContentKey string
+}
+
+type MemoryRefreshedRow struct {
+	ID        uuid.UUID
+	DedupeKey []byte
+	Kind      string
+	EventTime *time.Time
+	EventEnd  *time.Time
+	Source    string
+	ExpiresAt *time.Time
+	Expired   bool
+}
+
+// MemoryRefreshed finds the current memory of the writer's own namespace that is about the same
+// thing, and says whether it has expired.
+func (q *Queries) MemoryRefreshed(ctx context.Context, arg MemoryRefreshedParams) (MemoryRefreshedRow, error) {
+	row := q.db.QueryRow(ctx, memoryRefreshed,
+		arg.Now,
+		arg.Tenant,
+		arg.Namespace,
+		arg.ContentKey,
+	)
+	var i MemoryRefreshedRow
+	err := row.Scan(
+		&i.ID,
+		&i.DedupeKey,
+		&i.Kind,
+		&i.EventTime,
+		&i.EventEnd,
+		&i.Source,
+		&i.ExpiresAt,
+		&i.Expired,
+	)
+	return i, err
 }
 
 const memoryRetract = `-- name: MemoryRetract :one
@@ -463,6 +727,7 @@ WITH closed AS (
     UPDATE memkernel.memory_objects AS v
     SET t_valid_to = greatest($1::timestamptz, v.t_valid_from), end_reason = 'retracted', end_note = $2::text
     WHERE v.tenant = $3 AND v.id = $4 AND v.namespace = $5 AND v.t_valid_to IS NULL
+        AND (v.expires_at IS NULL OR v.expires_at > $1::timestamptz)
     RETURNING v.id
 )
 SELECT memkernel.expect(count(*), 1) FROM closed
@@ -490,7 +755,7 @@ func (q *Queries) MemoryRetract(ctx context.Context, arg MemoryRetractParams) (b
 }
 
 const memoryServe = `-- name: MemoryServe :many
-SELECT m.id, m.namespace, m.kind, m.text, m.event_time, m.event_end, m.assertion_time, m.t_valid_from, m.t_valid_to,
+SELECT m.id, m.namespace, m.kind, m.text, m.event_time, m.event_end, m.assertion_time, m.t_valid_from, m.t_valid_to, m.expires_at,
     m.end_reason, m.end_note, m.supersedes, m.superseded_by, m.status, m.provenance, m.source, m.actor, m.agent_id, m.tokens,
     m.sensitivity, m.pii_subjects, m.secret_kinds, m.destinations, m.labels
 FROM memkernel.memory_objects AS m
@@ -498,9 +763,10 @@ WHERE m.tenant = $1 AND m.id = ANY(($2::text[])::uuid[]) AND m.namespace = ANY($
     AND CASE
         WHEN $4::timestamptz IS NOT NULL
             THEN m.t_valid_from <= $4 AND (m.t_valid_to IS NULL OR m.t_valid_to > $4)
-        ELSE $5::boolean OR m.t_valid_to IS NULL
+                AND (m.expires_at IS NULL OR m.expires_at > $4)
+        ELSE $5::boolean OR (m.t_valid_to IS NULL AND (m.expires_at IS NULL OR m.expires_at > $6::timestamptz))
     END
-LIMIT $6
+LIMIT $7
 `
 
 type MemoryServeParams struct {
@@ -509,6 +775,7 @@ type MemoryServeParams struct {
 	Namespaces []string
 	AsOf       *time.Time
 	Ended      bool
+	Now        time.Time
 	MaxRows    int32
 }
 
@@ -522,6 +789,7 @@ type MemoryServeRow struct {
 	AssertionTime time.Time
 	TValidFrom    time.Time
 	TValidTo      *time.Time
+	ExpiresAt     *time.Time
 	EndReason     *string
 	EndNote       *string
 	Supersedes    *uuid.UUID
@@ -548,6 +816,7 @@ func (q *Queries) MemoryServe(ctx context.Context, arg MemoryServeParams) ([]Mem
 		arg.Namespaces,
 		arg.AsOf,
 		arg.Ended,
+		arg.Now,
 		arg.MaxRows,
 	)
 	if err != nil {
@@ -567,6 +836,7 @@ func (q *Queries) MemoryServe(ctx context.Context, arg MemoryServeParams) ([]Mem
 			&i.AssertionTime,
 			&i.TValidFrom,
 			&i.TValidTo,
+			&i.ExpiresAt,
 			&i.EndReason,
 			&i.EndNote,
 			&i.Supersedes,
@@ -594,20 +864,24 @@ func (q *Queries) MemoryServe(ctx context.Context, arg MemoryServeParams) ([]Mem
 }
 
 const memoryStats = `-- name: MemoryStats :many
-SELECT m.kind, count(*) FILTER (WHERE m.t_valid_to IS NULL AND m.status = 'active') AS live,
+SELECT m.kind,
+    count(*) FILTER (WHERE m.t_valid_to IS NULL AND m.status = 'active' AND (m.expires_at IS NULL OR m.expires_at > $1::timestamptz)) AS live,
     count(*) FILTER (WHERE m.end_reason = 'superseded') AS superseded,
     count(*) FILTER (WHERE m.end_reason = 'retracted') AS retracted,
-    count(*) FILTER (WHERE m.end_reason = 'expired') AS expired,
-    coalesce(sum(m.tokens) FILTER (WHERE m.t_valid_to IS NULL AND m.status = 'active'), 0)::bigint AS live_tokens,
-    count(*) FILTER (WHERE m.t_valid_to IS NULL AND m.status = 'held') AS held,
-    count(*) FILTER (WHERE m.t_valid_to IS NULL AND m.status = 'disputed') AS disputed
+    count(*) FILTER (WHERE m.end_reason = 'expired' OR (m.t_valid_to IS NULL AND m.expires_at <= $1::timestamptz)) AS expired,
+    coalesce(sum(m.tokens) FILTER (WHERE m.t_valid_to IS NULL AND m.status = 'active'
+        AND (m.expires_at IS NULL OR m.expires_at > $1::timestamptz)), 0)::bigint AS live_tokens,
+    count(*) FILTER (WHERE m.t_valid_to IS NULL AND m.status = 'held' AND (m.expires_at IS NULL OR m.expires_at > $1::timestamptz)) AS held,
+    count(*) FILTER (WHERE m.t_valid_to IS NULL AND m.status = 'disputed'
+        AND (m.expires_at IS NULL OR m.expires_at > $1::timestamptz)) AS disputed
 FROM memkernel.memory_objects AS m
-WHERE m.tenant = $1 AND m.namespace = ANY($2::text[])
+WHERE m.tenant = $2 AND m.namespace = ANY($3::text[])
 GROUP BY m.kind
 LIMIT 100
 `
 
 type MemoryStatsParams struct {
+	Now        time.Time
 	Tenant     string
 	Namespaces []string
 }
@@ -623,8 +897,9 @@ type MemoryStatsRow struct {
 	Disputed   int64
 }
 
+// MemoryStats counts what has expired as that, whether its end is on record or not.
 func (q *Queries) MemoryStats(ctx context.Context, arg MemoryStatsParams) ([]MemoryStatsRow, error) {
-	rows, err := q.db.Query(ctx, memoryStats, arg.Tenant, arg.Namespaces)
+	rows, err := q.db.Query(ctx, memoryStats, arg.Now, arg.Tenant, arg.Namespaces)
 	if err != nil {
 		return nil, err
 	}
@@ -657,7 +932,8 @@ WITH closed AS (
     UPDATE memkernel.memory_objects AS v
     SET t_valid_to = greatest($1::timestamptz, v.t_valid_from + interval '1 microsecond'), end_reason = 'superseded'
     WHERE v.tenant = $2 AND v.id = $3 AND v.namespace = $4 AND v.t_valid_to IS NULL
-    RETURNING v.id, coalesce(v.chain, v.id) AS chain, v.chain_pos, v.t_valid_to
+        AND (v.expires_at IS NULL OR v.expires_at > $1::timestamptz)
+    RETURNING v.id, coalesce(v.chain, v.id) AS chain, v.chain_pos, v.t_valid_to, v.content_key
 ), noted AS (
     INSERT INTO memkernel.conflict_checks (tenant, memory_id, namespace, marked_at, due_at)
     SELECT $2, $5, $4, $6, $6 WHERE $7::boolean
@@ -665,12 +941,13 @@ WITH closed AS (
     INSERT INTO memkernel.memory_objects (tenant, id, namespace, kind, text, dedupe_key, event_time, event_end,
         assertion_time, t_valid_from, provenance, source, actor, key_id, agent_id, tokens, capture_id,
         terms, terms_length, terms_version, sensitivity, pii_subjects, secret_kinds, destinations, labels,
-        supersedes, chain, chain_pos)
+        supersedes, chain, chain_pos, content_key, certainty, expires_at)
     SELECT $2, $5, $4, $8, $9, $10, $11::timestamptz,
         $12::timestamptz, $6, c.t_valid_to, $13, $14, $15,
         $16::uuid, $17, $18, $19, $20, $21, $22,
         $23::text, $24::text[], $25::text[], $26::text[], $27::text[], c.id, c.chain,
-        c.chain_pos + 1
+        c.chain_pos + 1, coalesce($28::text, c.content_key), $29::real,
+        $30::timestamptz
     FROM closed AS c
     RETURNING id
 )
@@ -705,13 +982,17 @@ type MemorySupersedeParams struct {
 	SecretKinds   []string
 	Destinations  []string
 	Labels        []string
+	ContentKey    *string
+	Certainty     *float32
+	ExpiresAt     *time.Time
 }
 
 // MemorySupersede closes the victim and inserts its successor in one statement. The guard
 // is the victim being current and in the writer's own namespace. If it is not, the
 // transaction aborts with MK001 and nothing has happened. The victim was believed for a
 // microsecond at least, so that every version of a chain can be asked for by time. It may be held
-// or disputed. With unchecked, the successor is noted for the comparison with its neighbours.
+// or disputed. What the chain is about, if it says so, stays. With unchecked, the successor is noted
+// for the comparison with its neighbours.
 func (q *Queries) MemorySupersede(ctx context.Context, arg MemorySupersedeParams) (bool, error) {
 	row := q.db.QueryRow(ctx, memorySupersede,
 		arg.TValidFrom,
@@ -741,6 +1022,9 @@ func (q *Queries) MemorySupersede(ctx context.Context, arg MemorySupersedeParams
 		arg.SecretKinds,
 		arg.Destinations,
 		arg.Labels,
+		arg.ContentKey,
+		arg.Certainty,
+		arg.ExpiresAt,
 	)
 	var expect bool
 	err := row.Scan(&expect)
@@ -748,15 +1032,17 @@ func (q *Queries) MemorySupersede(ctx context.Context, arg MemorySupersedeParams
 }
 
 const memoryTarget = `-- name: MemoryTarget :one
-SELECT m.namespace, m.status, m.end_reason, h.id AS head_id, h.status AS head_status, h.dedupe_key AS head_dedupe_key, h.kind AS head_kind,
-    h.event_time AS head_event_time, h.event_end AS head_event_end, h.source AS head_source
+SELECT m.namespace, m.status, coalesce(m.end_reason, CASE WHEN m.expires_at <= $1::timestamptz THEN 'expired' ELSE '' END)::text AS end_reason,
+    h.id AS head_id, h.status AS head_status, h.dedupe_key AS head_dedupe_key, h.kind AS head_kind,
+    h.event_time AS head_event_time, h.event_end AS head_event_end, h.source AS head_source, h.expires_at AS head_expires_at
 FROM memkernel.memory_objects AS m
 LEFT JOIN memkernel.memory_objects AS h ON h.tenant = m.tenant AND h.namespace = m.namespace
-    AND h.id = memkernel.current_head(m.tenant, m.namespace, m.id)
-WHERE m.tenant = $1 AND m.id = $2 AND m.namespace = ANY($3::text[])
+    AND h.id = memkernel.current_head(m.tenant, m.namespace, m.id) AND (h.expires_at IS NULL OR h.expires_at > $1::timestamptz)
+WHERE m.tenant = $2 AND m.id = $3 AND m.namespace = ANY($4::text[])
 `
 
 type MemoryTargetParams struct {
+	Now        time.Time
 	Tenant     string
 	ID         uuid.UUID
 	Namespaces []string
@@ -765,7 +1051,7 @@ type MemoryTargetParams struct {
 type MemoryTargetRow struct {
 	Namespace     string
 	Status        string
-	EndReason     *string
+	EndReason     string
 	HeadID        *uuid.UUID
 	HeadStatus    *string
 	HeadDedupeKey []byte
@@ -773,12 +1059,18 @@ type MemoryTargetRow struct {
 	HeadEventTime *time.Time
 	HeadEventEnd  *time.Time
 	HeadSource    *string
+	HeadExpiresAt *time.Time
 }
 
 // MemoryTarget describes a visible memory and what is current of what it has become, be it held
 // or disputed, for a write that wants to change it.
 func (q *Queries) MemoryTarget(ctx context.Context, arg MemoryTargetParams) (MemoryTargetRow, error) {
-	row := q.db.QueryRow(ctx, memoryTarget, arg.Tenant, arg.ID, arg.Namespaces)
+	row := q.db.QueryRow(ctx, memoryTarget,
+		arg.Now,
+		arg.Tenant,
+		arg.ID,
+		arg.Namespaces,
+	)
 	var i MemoryTargetRow
 	err := row.Scan(
 		&i.Namespace,
@@ -791,6 +1083,7 @@ func (q *Queries) MemoryTarget(ctx context.Context, arg MemoryTargetParams) (Mem
 		&i.HeadEventTime,
 		&i.HeadEventEnd,
 		&i.HeadSource,
+		&i.HeadExpiresAt,
 	)
 	return i, err
 }

@@ -16,14 +16,14 @@ import (
 const gateHold = `-- name: GateHold :one
 SELECT memkernel.expect(count(*), 1)
 FROM memkernel.tenants AS t
-JOIN memkernel.namespaces AS n ON n.tenant = t.tenant AND n.path = $1 AND n.id = $2 AND n.tenant_id = $3
-LEFT JOIN memkernel.api_keys AS k ON k.tenant = t.tenant AND k.id = $4::uuid
+JOIN memkernel.namespaces AS n ON n.tenant = t.tenant AND n.path = $1 AND n.id = (SELECT $2::integer) AND n.tenant_id = (SELECT $3::integer)
+LEFT JOIN memkernel.api_keys AS k ON k.tenant = t.tenant AND k.id = (SELECT $4::uuid)
 WHERE t.tenant = $5 AND t.suspended_at IS NULL
-    AND ($4::uuid IS NULL OR (k.id IS NOT NULL
+    AND ((SELECT $4::uuid) IS NULL OR (k.id IS NOT NULL
         AND (k.expires_at IS NULL OR k.expires_at > $6::timestamptz) AND (k.revoked_at IS NULL OR k.revoked_at > $6::timestamptz)))
-    AND $7::jsonb = coalesce((
+    AND (SELECT $7::jsonb) = coalesce((
         SELECT jsonb_agg(q.document ORDER BY q.namespace)
-        FROM (SELECT unnest($8::text[]) AS path) AS visible
+        FROM (SELECT unnest((SELECT $8::text[])::text[]) AS path) AS visible
         CROSS JOIN LATERAL (
             SELECT p.namespace, p.document FROM memkernel.policies AS p
             WHERE p.tenant = t.tenant AND p.namespace = visible.path
@@ -34,6 +34,11 @@ WHERE t.tenant = $5 AND t.suspended_at IS NULL
         SELECT 1 FROM memkernel.memory_objects AS m
         WHERE m.tenant = $5 AND m.namespace = $1 AND m.dedupe_key = $9
             AND m.t_valid_to IS NULL AND m.status = 'active')
+    AND NOT EXISTS (
+        SELECT 1 FROM memkernel.memory_objects AS m
+        JOIN memkernel.memory_access AS a ON a.tenant = m.tenant AND a.reader = $1 AND a.memory_id = m.id
+        WHERE m.tenant = $5 AND m.namespace = ANY((SELECT $8::text[])::text[])
+            AND m.dedupe_key = ANY((SELECT $10::bytea[])::bytea[]) AND m.t_valid_to IS NULL AND m.status = 'active')
 `
 
 type GateHoldParams struct {
@@ -46,11 +51,12 @@ type GateHoldParams struct {
 	Policies   json.RawMessage
 	Namespaces []string
 	DedupeKey  []byte
+	EchoKeys   [][]byte
 }
 
 // GateHold aborts the transaction of a write unless GateRead would let its caller in with the
 // policies that the kernel knows, unless the namespace's integers are the ones it knows, and
-// unless nothing says the text already.
+// unless nothing says the text already, nor any of the texts in it that was handed out to the writer.
 func (q *Queries) GateHold(ctx context.Context, arg GateHoldParams) (bool, error) {
 	row := q.db.QueryRow(ctx, gateHold,
 		arg.Namespace,
@@ -62,6 +68,7 @@ func (q *Queries) GateHold(ctx context.Context, arg GateHoldParams) (bool, error
 		arg.Policies,
 		arg.Namespaces,
 		arg.DedupeKey,
+		arg.EchoKeys,
 	)
 	var expect bool
 	err := row.Scan(&expect)
@@ -112,7 +119,7 @@ func (q *Queries) GateStill(ctx context.Context, arg GateStillParams) (bool, err
 const memoryReadRecorded = `-- name: MemoryReadRecorded :many
 
 WITH found AS (
-    SELECT m.id, m.namespace, m.kind, m.text, m.event_time, m.event_end, m.assertion_time, m.t_valid_from, m.t_valid_to,
+    SELECT m.id, m.namespace, m.kind, m.text, m.event_time, m.event_end, m.assertion_time, m.t_valid_from, m.t_valid_to, m.expires_at,
         m.end_reason, m.end_note, m.supersedes, m.superseded_by, m.status, m.provenance, m.source, m.actor, m.agent_id, m.tokens,
     m.sensitivity, m.pii_subjects, m.secret_kinds, m.destinations, m.labels
     FROM memkernel.tenants AS t
@@ -142,7 +149,7 @@ WITH found AS (
     ON CONFLICT (tenant, reader, memory_id) DO UPDATE
     SET hits = a.hits + 1, last_at = greatest(a.last_at, excluded.last_at)
 )
-SELECT f.id, f.namespace, f.kind, f.text, f.event_time, f.event_end, f.assertion_time, f.t_valid_from, f.t_valid_to,
+SELECT f.id, f.namespace, f.kind, f.text, f.event_time, f.event_end, f.assertion_time, f.t_valid_from, f.t_valid_to, f.expires_at,
     f.end_reason, f.end_note, f.supersedes, f.superseded_by, f.status, f.provenance, f.source, f.actor, f.agent_id, f.tokens,
     f.sensitivity, f.pii_subjects, f.secret_kinds, f.destinations, f.labels
 FROM found AS f
@@ -174,6 +181,7 @@ type MemoryReadRecordedRow struct {
 	AssertionTime time.Time
 	TValidFrom    time.Time
 	TValidTo      *time.Time
+	ExpiresAt     *time.Time
 	EndReason     *string
 	EndNote       *string
 	Supersedes    *uuid.UUID
@@ -230,6 +238,7 @@ func (q *Queries) MemoryReadRecorded(ctx context.Context, arg MemoryReadRecorded
 			&i.AssertionTime,
 			&i.TValidFrom,
 			&i.TValidTo,
+			&i.ExpiresAt,
 			&i.EndReason,
 			&i.EndNote,
 			&i.Supersedes,
@@ -261,7 +270,7 @@ WITH asked AS (
     SELECT unnest((SELECT $1::text[])::text[])::uuid AS call_id, unnest((SELECT $2::text[])::text[])::uuid AS id,
         unnest((SELECT $3::timestamptz[])::timestamptz[]) AS ts
 ), found AS (
-    SELECT a.call_id, a.ts, m.id, m.namespace, m.kind, m.text, m.event_time, m.event_end, m.assertion_time, m.t_valid_from, m.t_valid_to,
+    SELECT a.call_id, a.ts, m.id, m.namespace, m.kind, m.text, m.event_time, m.event_end, m.assertion_time, m.t_valid_from, m.t_valid_to, m.expires_at,
         m.end_reason, m.end_note, m.supersedes, m.superseded_by, m.status, m.provenance, m.source, m.actor, m.agent_id, m.tokens,
         m.sensitivity, m.pii_subjects, m.secret_kinds, m.destinations, m.labels
     FROM memkernel.tenants AS t
@@ -286,7 +295,7 @@ WITH asked AS (
     SELECT $5, f.call_id, f.ts, $8, $9, $4::uuid, $10, $11, f.id, 'ok', 'tokens=' || f.tokens
     FROM found AS f
 )
-SELECT f.call_id, f.id, f.namespace, f.kind, f.text, f.event_time, f.event_end, f.assertion_time, f.t_valid_from, f.t_valid_to,
+SELECT f.call_id, f.id, f.namespace, f.kind, f.text, f.event_time, f.event_end, f.assertion_time, f.t_valid_from, f.t_valid_to, f.expires_at,
     f.end_reason, f.end_note, f.supersedes, f.superseded_by, f.status, f.provenance, f.source, f.actor, f.agent_id, f.tokens,
     f.sensitivity, f.pii_subjects, f.secret_kinds, f.destinations, f.labels
 FROM found AS f
@@ -318,6 +327,7 @@ type MemoryReadRecordedManyRow struct {
 	AssertionTime time.Time
 	TValidFrom    time.Time
 	TValidTo      *time.Time
+	ExpiresAt     *time.Time
 	EndReason     *string
 	EndNote       *string
 	Supersedes    *uuid.UUID
@@ -369,6 +379,7 @@ func (q *Queries) MemoryReadRecordedMany(ctx context.Context, arg MemoryReadReco
 			&i.AssertionTime,
 			&i.TValidFrom,
 			&i.TValidTo,
+			&i.ExpiresAt,
 			&i.EndReason,
 			&i.EndNote,
 			&i.Supersedes,
@@ -397,7 +408,7 @@ func (q *Queries) MemoryReadRecordedMany(ctx context.Context, arg MemoryReadReco
 
 const memoryServeRecorded = `-- name: MemoryServeRecorded :many
 WITH served AS (
-    SELECT m.id, m.namespace, m.kind, m.text, m.event_time, m.event_end, m.assertion_time, m.t_valid_from, m.t_valid_to,
+    SELECT m.id, m.namespace, m.kind, m.text, m.event_time, m.event_end, m.assertion_time, m.t_valid_from, m.t_valid_to, m.expires_at,
         m.end_reason, m.end_note, m.supersedes, m.superseded_by, m.status, m.provenance, m.source, m.actor, m.agent_id, m.tokens,
     m.sensitivity, m.pii_subjects, m.secret_kinds, m.destinations, m.labels
     FROM memkernel.memory_objects AS m
@@ -420,7 +431,8 @@ WITH served AS (
         AND CASE
             WHEN $7::timestamptz IS NOT NULL
                 THEN m.t_valid_from <= $7 AND (m.t_valid_to IS NULL OR m.t_valid_to > $7)
-            ELSE $8::boolean OR m.t_valid_to IS NULL
+                    AND (m.expires_at IS NULL OR m.expires_at > $7)
+            ELSE $8::boolean OR (m.t_valid_to IS NULL AND (m.expires_at IS NULL OR m.expires_at > $4::timestamptz))
         END
 ), recorded AS (
     INSERT INTO memkernel.audit_log (tenant, call_id, ts, namespace, actor, key_id, agent_id, op, purpose, result, detail)
@@ -433,7 +445,7 @@ WITH served AS (
     ON CONFLICT (tenant, reader, memory_id) DO UPDATE
     SET hits = a.hits + 1, last_at = greatest(a.last_at, excluded.last_at)
 )
-SELECT s.id, s.namespace, s.kind, s.text, s.event_time, s.event_end, s.assertion_time, s.t_valid_from, s.t_valid_to,
+SELECT s.id, s.namespace, s.kind, s.text, s.event_time, s.event_end, s.assertion_time, s.t_valid_from, s.t_valid_to, s.expires_at,
     s.end_reason, s.end_note, s.supersedes, s.superseded_by, s.status, s.provenance, s.source, s.actor, s.agent_id, s.tokens,
     s.sensitivity, s.pii_subjects, s.secret_kinds, s.destinations, s.labels
 FROM served AS s
@@ -469,6 +481,7 @@ type MemoryServeRecordedRow struct {
 	AssertionTime time.Time
 	TValidFrom    time.Time
 	TValidTo      *time.Time
+	ExpiresAt     *time.Time
 	EndReason     *string
 	EndNote       *string
 	Supersedes    *uuid.UUID
@@ -525,6 +538,7 @@ func (q *Queries) MemoryServeRecorded(ctx context.Context, arg MemoryServeRecord
 			&i.AssertionTime,
 			&i.TValidFrom,
 			&i.TValidTo,
+			&i.ExpiresAt,
 			&i.EndReason,
 			&i.EndNote,
 			&i.Supersedes,

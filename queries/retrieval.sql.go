@@ -96,12 +96,13 @@ WHERE m.tenant = $1 AND m.namespace = ANY($2::text[]) AND m.status = 'active'
     AND CASE
         WHEN $3::timestamptz IS NOT NULL
             THEN m.t_valid_from <= $3 AND (m.t_valid_to IS NULL OR m.t_valid_to > $3)
-        ELSE $4::boolean OR m.t_valid_to IS NULL
+                AND (m.expires_at IS NULL OR m.expires_at > $3)
+        ELSE $4::boolean OR (m.t_valid_to IS NULL AND (m.expires_at IS NULL OR m.expires_at > $5::timestamptz))
     END
-    AND (cardinality($5::text[]) = 0 OR m.kind = ANY($5::text[]))
-    AND ($6::timestamptz IS NULL
-        OR coalesce(m.event_end, m.event_time, m.assertion_time) >= $6)
-    AND ($7::timestamptz IS NULL OR coalesce(m.event_time, m.assertion_time) <= $7)
+    AND (cardinality($6::text[]) = 0 OR m.kind = ANY($6::text[]))
+    AND ($7::timestamptz IS NULL
+        OR coalesce(m.event_end, m.event_time, m.assertion_time) >= $7)
+    AND ($8::timestamptz IS NULL OR coalesce(m.event_time, m.assertion_time) <= $8)
 `
 
 type FilteredStatsParams struct {
@@ -109,6 +110,7 @@ type FilteredStatsParams struct {
 	Namespaces []string
 	AsOf       *time.Time
 	Ended      bool
+	Now        time.Time
 	Kinds      []string
 	EventFrom  *time.Time
 	EventTo    *time.Time
@@ -126,6 +128,7 @@ func (q *Queries) FilteredStats(ctx context.Context, arg FilteredStatsParams) (F
 		arg.Namespaces,
 		arg.AsOf,
 		arg.Ended,
+		arg.Now,
 		arg.Kinds,
 		arg.EventFrom,
 		arg.EventTo,
@@ -143,13 +146,17 @@ WHERE t.tenant = (SELECT x.id FROM memkernel.tenants AS x WHERE x.tenant = $1)
     AND t.ns = ANY((SELECT array_agg(n.id) FROM memkernel.namespaces AS n
         WHERE n.tenant = $1 AND n.path = ANY((SELECT $2::text[])::text[]))::integer[])
     AND t.term = ANY($3::bigint[]) AND t.live
-LIMIT $4
+    AND t.id NOT IN (SELECT unnest(ARRAY(SELECT d.id FROM memkernel.memory_objects AS d
+        WHERE d.tenant = $1 AND d.namespace = ANY((SELECT $2::text[])::text[])
+            AND d.expires_at <= (SELECT $4::timestamptz) AND d.t_valid_to IS NULL)))
+LIMIT $5
 `
 
 type PostingListParams struct {
 	Tenant     string
 	Namespaces []string
 	Terms      []int64
+	Now        time.Time
 	MaxRows    int32
 }
 
@@ -164,11 +171,17 @@ type PostingListRow struct {
 // The arms come in two shapes: over the narrow tables alone for the ordinary search, and
 // joined with the rows for one with conditions on time, kind or ended rows. Both take the
 // namespaces that the caller sees.
+//
+// The narrow tables know of an end that is on record. What has expired since is looked for once
+// in a statement and left out; it is put in an array and taken out again because the planner,
+// which knows nothing of its length, then always makes a hash of it. With nothing in it that
+// costs nothing.
 func (q *Queries) PostingList(ctx context.Context, arg PostingListParams) ([]PostingListRow, error) {
 	rows, err := q.db.Query(ctx, postingList,
 		arg.Tenant,
 		arg.Namespaces,
 		arg.Terms,
+		arg.Now,
 		arg.MaxRows,
 	)
 	if err != nil {
@@ -207,13 +220,14 @@ WHERE t.tenant = (SELECT x.id FROM memkernel.tenants AS x WHERE x.tenant = $1)
     AND CASE
         WHEN $4::timestamptz IS NOT NULL
             THEN m.t_valid_from <= $4 AND (m.t_valid_to IS NULL OR m.t_valid_to > $4)
-        ELSE $5::boolean OR m.t_valid_to IS NULL
+                AND (m.expires_at IS NULL OR m.expires_at > $4)
+        ELSE $5::boolean OR (m.t_valid_to IS NULL AND (m.expires_at IS NULL OR m.expires_at > $6::timestamptz))
     END
-    AND (cardinality($6::text[]) = 0 OR m.kind = ANY($6::text[]))
-    AND ($7::timestamptz IS NULL
-        OR coalesce(m.event_end, m.event_time, m.assertion_time) >= $7)
-    AND ($8::timestamptz IS NULL OR coalesce(m.event_time, m.assertion_time) <= $8)
-LIMIT $9
+    AND (cardinality($7::text[]) = 0 OR m.kind = ANY($7::text[]))
+    AND ($8::timestamptz IS NULL
+        OR coalesce(m.event_end, m.event_time, m.assertion_time) >= $8)
+    AND ($9::timestamptz IS NULL OR coalesce(m.event_time, m.assertion_time) <= $9)
+LIMIT $10
 `
 
 type PostingListFilteredParams struct {
@@ -222,6 +236,7 @@ type PostingListFilteredParams struct {
 	Terms      []int64
 	AsOf       *time.Time
 	Ended      bool
+	Now        time.Time
 	Kinds      []string
 	EventFrom  *time.Time
 	EventTo    *time.Time
@@ -243,6 +258,7 @@ func (q *Queries) PostingListFiltered(ctx context.Context, arg PostingListFilter
 		arg.Terms,
 		arg.AsOf,
 		arg.Ended,
+		arg.Now,
 		arg.Kinds,
 		arg.EventFrom,
 		arg.EventTo,
@@ -282,18 +298,19 @@ CROSS JOIN LATERAL (
         AND CASE
             WHEN $3::timestamptz IS NOT NULL
                 THEN m.t_valid_from <= $3 AND (m.t_valid_to IS NULL OR m.t_valid_to > $3)
-            ELSE $4::boolean OR m.t_valid_to IS NULL
+                    AND (m.expires_at IS NULL OR m.expires_at > $3)
+            ELSE $4::boolean OR (m.t_valid_to IS NULL AND (m.expires_at IS NULL OR m.expires_at > $5::timestamptz))
         END
-        AND (cardinality($5::text[]) = 0 OR m.kind = ANY($5::text[]))
-        AND ($6::timestamptz IS NULL
-            OR coalesce(m.event_end, m.event_time, m.assertion_time) >= $6)
-        AND ($7::timestamptz IS NULL OR coalesce(m.event_time, m.assertion_time) <= $7)
+        AND (cardinality($6::text[]) = 0 OR m.kind = ANY($6::text[]))
+        AND ($7::timestamptz IS NULL
+            OR coalesce(m.event_end, m.event_time, m.assertion_time) >= $7)
+        AND ($8::timestamptz IS NULL OR coalesce(m.event_time, m.assertion_time) <= $8)
     ORDER BY m.id DESC
-    LIMIT $8
+    LIMIT $9
 ) AS near
 WHERE n.tenant = $1 AND n.path = ANY((SELECT $2::text[])::text[])
 ORDER BY near.id DESC
-LIMIT $8
+LIMIT $9
 `
 
 type RecentListParams struct {
@@ -301,6 +318,7 @@ type RecentListParams struct {
 	Namespaces []string
 	AsOf       *time.Time
 	Ended      bool
+	Now        time.Time
 	Kinds      []string
 	EventFrom  *time.Time
 	EventTo    *time.Time
@@ -320,6 +338,7 @@ func (q *Queries) RecentList(ctx context.Context, arg RecentListParams) ([]Recen
 		arg.Namespaces,
 		arg.AsOf,
 		arg.Ended,
+		arg.Now,
 		arg.Kinds,
 		arg.EventFrom,
 		arg.EventTo,
@@ -364,6 +383,44 @@ func (q *Queries) TermCloseMany(ctx context.Context, arg TermCloseManyParams) er
 		arg.Tenant,
 		arg.ID,
 		arg.Namespace,
+	)
+	return err
+}
+
+const termInsertAll = `-- name: TermInsertAll :exec
+INSERT INTO memkernel.memory_terms (tenant, ns, term, live, id, tf, length, tokens)
+SELECT $1, $2, r.term, ((SELECT $3::boolean[])::boolean[])[r.at], ((SELECT ($4::text[])::uuid[])::uuid[])[r.at], r.tf,
+    ((SELECT $5::integer[])::integer[])[r.at], ((SELECT $6::integer[])::integer[])[r.at]
+FROM (
+    SELECT unnest((SELECT $7::bigint[])::bigint[]) AS term, unnest((SELECT $8::smallint[])::smallint[]) AS tf,
+        unnest((SELECT $9::integer[])::integer[]) AS at
+) AS r
+`
+
+type TermInsertAllParams struct {
+	TenantID int32
+	Ns       int32
+	Lives    []bool
+	Ids      []string
+	Lengths  []int32
+	Tokens   []int32
+	Terms    []int64
+	Tfs      []int16
+	Rows     []int32
+}
+
+// TermInsertAll is TermInsertMany for several memories of a namespace. rows says whose each term is.
+func (q *Queries) TermInsertAll(ctx context.Context, arg TermInsertAllParams) error {
+	_, err := q.db.Exec(ctx, termInsertAll,
+		arg.TenantID,
+		arg.Ns,
+		arg.Lives,
+		arg.Ids,
+		arg.Lengths,
+		arg.Tokens,
+		arg.Terms,
+		arg.Tfs,
+		arg.Rows,
 	)
 	return err
 }
@@ -467,6 +524,47 @@ func (q *Queries) VectorInsert(ctx context.Context, arg VectorInsertParams) erro
 	return err
 }
 
+const vectorInsertMany = `-- name: VectorInsertMany :exec
+INSERT INTO memkernel.memory_vectors (tenant, id, model, ns, live, tokens, dim, embedding)
+SELECT $1, r.id::uuid, $2, $3, r.live, r.tokens, $4,
+    (((SELECT $5::real[])::real[])[r.from_at:r.to_at])::vector
+FROM (
+    SELECT unnest((SELECT $6::text[])::text[]) AS id, unnest((SELECT $7::integer[])::integer[]) AS tokens,
+        unnest((SELECT $8::boolean[])::boolean[]) AS live, unnest((SELECT $9::integer[])::integer[]) AS from_at, unnest((SELECT $10::integer[])::integer[]) AS to_at
+) AS r
+`
+
+type VectorInsertManyParams struct {
+	TenantID   int32
+	Model      int32
+	Ns         int32
+	Dim        int32
+	Embeddings []float32
+	Ids        []string
+	Tokens     []int32
+	Lives      []bool
+	Froms      []int32
+	Tos        []int32
+}
+
+// VectorInsertMany is VectorInsert for several memories of a namespace, whose vectors stand one behind
+// the other: froms and tos say which components are whose.
+func (q *Queries) VectorInsertMany(ctx context.Context, arg VectorInsertManyParams) error {
+	_, err := q.db.Exec(ctx, vectorInsertMany,
+		arg.TenantID,
+		arg.Model,
+		arg.Ns,
+		arg.Dim,
+		arg.Embeddings,
+		arg.Ids,
+		arg.Tokens,
+		arg.Lives,
+		arg.Froms,
+		arg.Tos,
+	)
+	return err
+}
+
 const vectorNearest = `-- name: VectorNearest :many
 SELECT near.id, near.tokens, near.distance::double precision AS distance
 FROM memkernel.namespaces AS n
@@ -474,20 +572,24 @@ CROSS JOIN LATERAL (
     SELECT v.id, v.tokens, (v.embedding <#> (SELECT (($1::real[])::vector))) AS distance
     FROM memkernel.memory_vectors AS v
     WHERE v.tenant = n.tenant_id AND v.ns >= n.id AND v.ns <= n.id AND v.model = $2 AND v.live AND v.dim <= 500
+        AND v.id NOT IN (SELECT unnest(ARRAY(SELECT d.id FROM memkernel.memory_objects AS d
+            WHERE d.tenant = $3 AND d.namespace = ANY((SELECT $4::text[])::text[])
+                AND d.expires_at <= (SELECT $5::timestamptz) AND d.t_valid_to IS NULL)))
     ORDER BY distance, v.id
-    LIMIT $3
+    LIMIT $6
 ) AS near
-WHERE n.tenant = $4 AND n.path = ANY((SELECT $5::text[])::text[])
+WHERE n.tenant = $3 AND n.path = ANY((SELECT $4::text[])::text[])
 ORDER BY near.distance, near.id
-LIMIT $3
+LIMIT $6
 `
 
 type VectorNearestParams struct {
 	Embedding  []float32
 	Model      int32
-	MaxRows    int32
 	Tenant     string
 	Namespaces []string
+	Now        time.Time
+	MaxRows    int32
 }
 
 type VectorNearestRow struct {
@@ -505,9 +607,10 @@ func (q *Queries) VectorNearest(ctx context.Context, arg VectorNearestParams) ([
 	rows, err := q.db.Query(ctx, vectorNearest,
 		arg.Embedding,
 		arg.Model,
-		arg.MaxRows,
 		arg.Tenant,
 		arg.Namespaces,
+		arg.Now,
+		arg.MaxRows,
 	)
 	if err != nil {
 		return nil, err
@@ -538,14 +641,15 @@ WHERE v.tenant = (SELECT x.id FROM memkernel.tenants AS x WHERE x.tenant = $2) A
     AND CASE
         WHEN $5::timestamptz IS NOT NULL
             THEN m.t_valid_from <= $5 AND (m.t_valid_to IS NULL OR m.t_valid_to > $5)
-        ELSE $6::boolean OR m.t_valid_to IS NULL
+                AND (m.expires_at IS NULL OR m.expires_at > $5)
+        ELSE $6::boolean OR (m.t_valid_to IS NULL AND (m.expires_at IS NULL OR m.expires_at > $7::timestamptz))
     END
-    AND (cardinality($7::text[]) = 0 OR m.kind = ANY($7::text[]))
-    AND ($8::timestamptz IS NULL
-        OR coalesce(m.event_end, m.event_time, m.assertion_time) >= $8)
-    AND ($9::timestamptz IS NULL OR coalesce(m.event_time, m.assertion_time) <= $9)
+    AND (cardinality($8::text[]) = 0 OR m.kind = ANY($8::text[]))
+    AND ($9::timestamptz IS NULL
+        OR coalesce(m.event_end, m.event_time, m.assertion_time) >= $9)
+    AND ($10::timestamptz IS NULL OR coalesce(m.event_time, m.assertion_time) <= $10)
 ORDER BY distance, v.id
-LIMIT $10
+LIMIT $11
 `
 
 type VectorNearestFilteredParams struct {
@@ -555,6 +659,7 @@ type VectorNearestFilteredParams struct {
 	Namespaces []string
 	AsOf       *time.Time
 	Ended      bool
+	Now        time.Time
 	Kinds      []string
 	EventFrom  *time.Time
 	EventTo    *time.Time
@@ -575,6 +680,7 @@ func (q *Queries) VectorNearestFiltered(ctx context.Context, arg VectorNearestFi
 		arg.Namespaces,
 		arg.AsOf,
 		arg.Ended,
+		arg.Now,
 		arg.Kinds,
 		arg.EventFrom,
 		arg.EventTo,
@@ -605,20 +711,24 @@ CROSS JOIN LATERAL (
     SELECT v.id, v.tokens, (v.embedding <#> (SELECT (($1::real[])::vector))) AS distance
     FROM memkernel.memory_vectors AS v
     WHERE v.tenant = n.tenant_id AND v.ns >= n.id AND v.ns <= n.id AND v.model = $2 AND v.live AND v.dim > 500
+        AND v.id NOT IN (SELECT unnest(ARRAY(SELECT d.id FROM memkernel.memory_objects AS d
+            WHERE d.tenant = $3 AND d.namespace = ANY((SELECT $4::text[])::text[])
+                AND d.expires_at <= (SELECT $5::timestamptz) AND d.t_valid_to IS NULL)))
     ORDER BY distance, v.id
-    LIMIT $3
+    LIMIT $6
 ) AS near
-WHERE n.tenant = $4 AND n.path = ANY((SELECT $5::text[])::text[])
+WHERE n.tenant = $3 AND n.path = ANY((SELECT $4::text[])::text[])
 ORDER BY near.distance, near.id
-LIMIT $3
+LIMIT $6
 `
 
 type VectorNearestWideParams struct {
 	Embedding  []float32
 	Model      int32
-	MaxRows    int32
 	Tenant     string
 	Namespaces []string
+	Now        time.Time
+	MaxRows    int32
 }
 
 type VectorNearestWideRow struct {
@@ -632,9 +742,10 @@ func (q *Queries) VectorNearestWide(ctx context.Context, arg VectorNearestWidePa
 	rows, err := q.db.Query(ctx, vectorNearestWide,
 		arg.Embedding,
 		arg.Model,
-		arg.MaxRows,
 		arg.Tenant,
 		arg.Namespaces,
+		arg.Now,
+		arg.MaxRows,
 	)
 	if err != nil {
 		return nil, err

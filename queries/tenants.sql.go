@@ -8,8 +8,6 @@ package queries
 import (
 	"context"
 	"time"
-
-	"github.com/google/uuid"
 )
 
 const namespaceBump = `-- name: NamespaceBump :one
@@ -17,10 +15,10 @@ WITH bumped AS (
 UPDATE memkernel.namespaces AS n
 SET live_rows = n.live_rows + ($1::bigint) - (
         SELECT count(*) FROM memkernel.memory_objects AS m
-        WHERE m.tenant = $2 AND m.id = (SELECT $3::uuid) AND m.namespace = $4 AND m.status = 'active'),
+        WHERE m.tenant = $2 AND m.id = ANY((SELECT ($3::text[])::uuid[])::uuid[]) AND m.namespace = $4 AND m.status = 'active'),
     live_length = n.live_length + ($5::bigint) - coalesce((
-        SELECT m.terms_length FROM memkernel.memory_objects AS m
-        WHERE m.tenant = $2 AND m.id = (SELECT $3::uuid) AND m.namespace = $4 AND m.status = 'active'), 0)
+        SELECT sum(m.terms_length) FROM memkernel.memory_objects AS m
+        WHERE m.tenant = $2 AND m.id = ANY((SELECT ($3::text[])::uuid[])::uuid[]) AND m.namespace = $4 AND m.status = 'active'), 0)
 WHERE n.tenant = $2 AND n.path = $4
 RETURNING n.id
 )
@@ -30,14 +28,14 @@ SELECT memkernel.expect(count(*), 1) FROM bumped
 type NamespaceBumpParams struct {
 	AddedRows   int64
 	Tenant      string
-	Closed      *uuid.UUID
+	Closed      []string
 	Path        string
 	AddedLength int64
 }
 
 // NamespaceBump comes last in a write: writers of one namespace queue behind it. It counts
-// what was added and what the row that was closed took away, which is nothing if it was held or
-// disputed. Like others here it hides a
+// what was added and what the rows that were closed took away, which is nothing for one that was
+// held or disputed. Like others here it hides a
 // parameter in a sub-select: a plan for any value is then as good as one for this value, and
 // the server stops planning at every call.
 func (q *Queries) NamespaceBump(ctx context.Context, arg NamespaceBumpParams) (bool, error) {
@@ -106,8 +104,15 @@ func (q *Queries) NamespaceID(ctx context.Context, arg NamespaceIDParams) (Names
 }
 
 const namespaceStats = `-- name: NamespaceStats :many
-SELECT n.path, n.live_rows, n.live_length
+SELECT n.path, (n.live_rows - due.gone)::bigint AS live_rows, (n.live_length - due.length)::bigint AS live_length
 FROM memkernel.namespaces AS n
+CROSS JOIN LATERAL (
+    SELECT count(*) FILTER (WHERE m.status = 'active') AS gone,
+        coalesce(sum(m.terms_length) FILTER (WHERE m.status = 'active'), 0) AS length
+    FROM memkernel.memory_objects AS m
+    WHERE m.tenant = $1 AND m.namespace = n.path AND m.namespace = ANY((SELECT $2::text[])::text[])
+        AND m.expires_at <= (SELECT $3::timestamptz) AND m.t_valid_to IS NULL
+) AS due
 WHERE n.tenant = $1 AND n.path = ANY((SELECT $2::text[])::text[])
 LIMIT 10000
 `
@@ -115,6 +120,7 @@ LIMIT 10000
 type NamespaceStatsParams struct {
 	Tenant     string
 	Namespaces []string
+	Now        time.Time
 }
 
 type NamespaceStatsRow struct {
@@ -124,9 +130,10 @@ type NamespaceStatsRow struct {
 }
 
 // NamespaceStats returns the counters of the visible namespaces, for BM25 and for sharing out
-// the vector arm.
+// the vector arm, without what has expired and is still counted. The status is no condition of
+// the rows, for which the planner might take the index of current copies.
 func (q *Queries) NamespaceStats(ctx context.Context, arg NamespaceStatsParams) ([]NamespaceStatsRow, error) {
-	rows, err := q.db.Query(ctx, namespaceStats, arg.Tenant, arg.Namespaces)
+	rows, err := q.db.Query(ctx, namespaceStats, arg.Tenant, arg.Namespaces, arg.Now)
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/memkernel/memkernel/examples/internal/console"
+	"github.com/memkernel/memkernel/examples/internal/transcript"
 	"github.com/memkernel/memkernel/kernel"
 )
 
@@ -68,7 +70,7 @@ func load(ctx context.Context, k *kernel.Kernel, owner kernel.Identity, in input
 	}
 	l := &loader{kernel: k, owner: owner, in: in, survey: s, assigned: assign(s), tallies: out.byPath}
 	begun := time.Now()
-	stop := showProgress(progress, &l.done, s.turns)
+	stop := console.Progress(progress, "loading", &l.done, s.turns)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var group sync.WaitGroup
@@ -117,12 +119,12 @@ func (l *loader) work(ctx context.Context, worker int) error {
 		if !ok {
 			scribe, err = issueKey(ctx, l.kernel, l.owner, l.survey.byPath[t.Namespace].full, "agent:scribe", kernel.RoleAgent)
 			if err != nil {
-				return l.in.at(t.line, err)
+				return l.in.at(t.Line, err)
 			}
 			scribes[t.Namespace] = scribe
 		}
 		if err := l.write(ctx, scribe, &t, ids); err != nil {
-			return l.in.at(t.line, err)
+			return l.in.at(t.Line, err)
 		}
 	}
 	return nil
@@ -130,10 +132,10 @@ func (l *loader) work(ctx context.Context, worker int) error {
 
 // write keeps one turn as a memory. Who speaks is what the file claims, so it is the memory's
 // source; who writes is the key's actor, and nothing in a file can change that.
-func (l *loader) write(ctx context.Context, scribe kernel.Identity, t *turn, ids map[string]kernel.ID) error {
+func (l *loader) write(ctx context.Context, scribe kernel.Identity, t *transcript.Turn, ids map[string]kernel.ID) error {
 	reply, err := l.kernel.Write(ctx, scribe, kernel.WriteRequest{
-		Text: t.Text, EventTime: t.at, Source: fmt.Sprintf("%s, %s:%d", t.Speaker, l.in.name, t.line),
-		Supersedes: ids[t.key(t.Supersedes)], // zero, for none, if the line has no such field
+		Text: t.Text, EventTime: t.At, Source: t.Source(l.in.Name),
+		Supersedes: ids[t.Key(t.Supersedes)], // zero, for none, if the line has no such field
 	})
 	if err != nil {
 		return err
@@ -141,11 +143,11 @@ func (l *loader) write(ctx context.Context, scribe kernel.Identity, t *turn, ids
 	// A turn that is not stored is a duplicate: of one that is.
 	id := slices.Concat(reply.Stored, reply.Deduplicated)[0]
 	if t.ID != "" {
-		ids[t.key(t.ID)] = id
+		ids[t.Key(t.ID)] = id
 	}
 	n := l.tallies[t.Namespace]
 	n.first = cmp.Or(n.first, id)
-	if t.line == l.survey.byPath[t.Namespace].corrected {
+	if t.Line == l.survey.byPath[t.Namespace].corrected {
 		n.corrected = id
 	}
 	n.turns++

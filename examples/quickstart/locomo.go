@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/memkernel/memkernel/acl"
+	"github.com/memkernel/memkernel/examples/internal/transcript"
 )
 
 // sessionTime is how LoCoMo writes the time of a session: "1:56 pm on 8 May, 2023".
@@ -38,7 +39,7 @@ func convertLoCoMo(path string, out io.Writer) error {
 	if err := json.Unmarshal(text, &samples); err != nil {
 		return fmt.Errorf("%s: not a list of LoCoMo conversations: %w", path, err)
 	}
-	var turns []turn
+	var turns []transcript.Turn
 	for i, s := range samples {
 		more, err := s.turns()
 		if err != nil {
@@ -63,11 +64,11 @@ func convertLoCoMo(path string, out io.Writer) error {
 	return nil
 }
 
-func (s *sample) turns() ([]turn, error) {
+func (s *sample) turns() ([]transcript.Turn, error) {
 	if ns, err := acl.ParseNamespace(s.ID); err != nil || ns.Tenant() != s.ID {
 		return nil, fmt.Errorf("sample_id %q does not do as a namespace", s.ID)
 	}
-	var out []turn
+	var out []transcript.Turn
 	for _, n := range s.sessions() {
 		turns, err := s.session(n)
 		if err != nil {
@@ -91,7 +92,7 @@ func (s *sample) sessions() []int {
 	return numbers
 }
 
-func (s *sample) session(n int) ([]turn, error) {
+func (s *sample) session(n int) ([]transcript.Turn, error) {
 	field := fmt.Sprintf("session_%d", n)
 	var when string
 	if raw, ok := s.Conversation[field+"_date_time"]; !ok {
@@ -107,13 +108,13 @@ func (s *sample) session(n int) ([]turn, error) {
 	if err := json.Unmarshal(s.Conversation[field], &said); err != nil {
 		return nil, fmt.Errorf("not a list of turns: %w", err)
 	}
-	turns := make([]turn, len(said))
+	turns := make([]transcript.Turn, len(said))
 	for i, t := range said {
 		if strings.TrimSpace(t.Text) == "" {
 			return nil, fmt.Errorf("turn %d has no text", i+1)
 		}
 		at := begun.Add(time.Duration(i) * time.Second)
-		turns[i] = turn{Speaker: t.Speaker, Time: at.Format(time.RFC3339), Text: t.Text, Namespace: s.ID}
+		turns[i] = transcript.Turn{Speaker: t.Speaker, Time: at.Format(time.RFC3339), Text: t.Text, Namespace: s.ID}
 	}
 	return turns, nil
 }

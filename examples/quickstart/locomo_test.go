@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/memkernel/memkernel/examples/internal/console"
 )
 
 // madeUp has the shape of the data set and nothing of its content.
@@ -37,7 +39,7 @@ func convert(t *testing.T, text string) (code int, stdout, stderr string) {
 func TestConvertLoCoMo(t *testing.T) {
 	t.Parallel()
 	code, stdout, stderr := convert(t, madeUp)
-	require.Equal(t, exitOK, code, stderr)
+	require.Equal(t, console.ExitOK, code, stderr)
 	require.Empty(t, stderr)
 	require.Equal(t, `{"speaker":"Ada","time":"2023-05-08T13:56:00Z","text":"Is the tent dry?","namespace":"trip-1"}
 {"speaker":"Bo","time":"2023-05-08T13:56:01Z","text":"It is.","namespace":"trip-1"}
@@ -65,7 +67,7 @@ func TestConvertLoCoMoRefuses(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			code, stdout, stderr := convert(t, tt.text)
-			require.Equal(t, exitFailed, code)
+			require.Equal(t, console.ExitFailed, code)
 			require.Empty(t, stdout, "nothing half done")
 			require.Contains(t, stderr, tt.want)
 		})

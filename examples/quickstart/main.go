@@ -24,53 +24,28 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"os"
-	"os/signal"
 	"strings"
-	"syscall"
 	"time"
 
+	"github.com/memkernel/memkernel/examples/internal/console"
+	"github.com/memkernel/memkernel/examples/internal/transcript"
 	"github.com/memkernel/memkernel/kernel"
 )
 
-// Exit codes.
-const (
-	exitOK          = 0
-	exitFailed      = 1
-	exitUsage       = 2
-	exitInterrupted = 130
-)
-
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second Ctrl-C does not wait
-	os.Exit(command(ctx, os.Args[1:], os.Stdout, os.Stderr))
-}
+func main() { console.Main(command) }
 
 // command runs the program and returns its exit code.
 func command(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	opts, err := parseFlags(args, stderr)
-	switch {
-	case errors.Is(err, flag.ErrHelp):
-		return exitOK
-	case err != nil:
-		return exitUsage
+	if err != nil {
+		return console.UsageCode(err)
 	}
 	if opts.locomo != "" {
 		err = convertLoCoMo(opts.locomo, stdout)
 	} else {
 		err = quickstart(ctx, opts, stdout, stderr)
 	}
-	switch {
-	case err == nil:
-		return exitOK
-	case ctx.Err() != nil:
-		_, _ = fmt.Fprintln(stderr, "quickstart: interrupted:", err)
-		return exitInterrupted
-	default:
-		_, _ = fmt.Fprintln(stderr, "quickstart:", err)
-		return exitFailed
-	}
+	return console.Code(ctx, "quickstart", err, stderr)
 }
 
 type options struct {
@@ -132,7 +107,7 @@ func newJob(opts options) (*job, error) {
 	var err error
 	if opts.in == "" {
 		j.in = shipped()
-	} else if j.in, err = fromFile(opts.in); err != nil {
+	} else if j.in.File, err = transcript.FromPath(opts.in); err != nil {
 		return nil, err
 	}
 	if j.survey, err = takeSurvey(j.in, j.tenant); err != nil {
@@ -146,7 +121,7 @@ func newJob(opts options) (*job, error) {
 	case opts.in == "":
 		j.question = "When do we deploy to production?"
 	default:
-		j.question = clip(j.home.last, 200)
+		j.question = console.Clip(j.home.last, 200)
 	}
 	return j, nil
 }
@@ -169,6 +144,6 @@ func run(ctx context.Context, k *kernel.Kernel, j *job, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	r := &report{kernel: k, job: j, loaded: result, people: people, out: out}
+	r := &report{kernel: k, job: j, loaded: result, people: people, Printer: console.Printer{Out: out}}
 	return r.write(ctx)
 }

@@ -10,12 +10,13 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/memkernel/memkernel/examples/internal/console"
+	"github.com/memkernel/memkernel/examples/internal/transcript"
 	"github.com/memkernel/memkernel/kernel"
 	"github.com/memkernel/memkernel/kernel/kerneltest"
 )
@@ -211,7 +212,7 @@ func TestBadInput(t *testing.T) {
 		"no text":         {`{"speaker":"Ada","time":"2026-01-05T10:00:00Z"}`, "turns.jsonl:3: invalid text: it is blank"},
 		"NUL":             {`{"speaker":"Ada","time":"2026-01-05T10:00:00Z","text":"a\u0000b"}`, "turns.jsonl:3: invalid text: NUL byte"},
 		"long text":       {`{"speaker":"Ada","time":"2026-01-05T10:00:00Z","text":"` + strings.Repeat("x", 1<<20+1) + `"}`, "turns.jsonl:3: text too large: 1048577 bytes"},
-		"long line":       {strings.Repeat("x", maxLine+1), "turns.jsonl:3: longer than 8388608 bytes"},
+		"long line":       {strings.Repeat("x", transcript.MaxLine+1), "turns.jsonl:3: longer than 8388608 bytes"},
 		"no speaker":      {`{"time":"2026-01-05T10:00:00Z","text":"x"}`, "turns.jsonl:3: invalid speaker: it is blank"},
 		"namespace":       {`{"speaker":"Ada","time":"2026-01-05T10:00:00Z","text":"x","namespace":"a/../b"}`, `turns.jsonl:3: field "namespace" is "a/../b": malformed namespace`},
 		"empty namespace": {`{"speaker":"Ada","time":"2026-01-05T10:00:00Z","text":"x","namespace":""}`, `turns.jsonl:3: field "namespace" is "": malformed namespace`},
@@ -224,7 +225,7 @@ func TestBadInput(t *testing.T) {
 			var stdout, stderr bytes.Buffer
 			// It ends before it looks for a database.
 			code := command(t.Context(), []string{"-in", file(t, good, "", tt.line, good)}, &stdout, &stderr)
-			require.Equal(t, exitFailed, code)
+			require.Equal(t, console.ExitFailed, code)
 			require.Empty(t, stdout.String())
 			require.Contains(t, stderr.String(), "quickstart: "+tt.want)
 			require.Equal(t, 1, strings.Count(stderr.String(), "\n"))
@@ -240,13 +241,13 @@ func TestBadArguments(t *testing.T) {
 		code int
 		want string
 	}{
-		"help":          {[]string{"-h"}, exitOK, "-convert-locomo FILE"},
-		"unknown flag":  {[]string{"-out", "x"}, exitUsage, "not defined: -out"},
-		"argument":      {[]string{"turns.jsonl"}, exitUsage, `unexpected argument "turns.jsonl"`},
-		"no file":       {[]string{"-in", empty + ".gone"}, exitFailed, "no such file"},
-		"a directory":   {[]string{"-in", filepath.Dir(empty)}, exitFailed, "is not a regular file"},
-		"an empty file": {[]string{"-in", empty}, exitFailed, "turns.jsonl holds no lines"},
-		"no namespace":  {[]string{"-as", "acme/sales"}, exitFailed, `no line is in namespace "acme/sales"`},
+		"help":          {[]string{"-h"}, console.ExitOK, "-convert-locomo FILE"},
+		"unknown flag":  {[]string{"-out", "x"}, console.ExitUsage, "not defined: -out"},
+		"argument":      {[]string{"turns.jsonl"}, console.ExitUsage, `unexpected argument "turns.jsonl"`},
+		"no file":       {[]string{"-in", empty + ".gone"}, console.ExitFailed, "no such file"},
+		"a directory":   {[]string{"-in", filepath.Dir(empty)}, console.ExitFailed, "is not a regular file"},
+		"an empty file": {[]string{"-in", empty}, console.ExitFailed, "turns.jsonl holds no lines"},
+		"no namespace":  {[]string{"-as", "acme/sales"}, console.ExitFailed, `no line is in namespace "acme/sales"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -301,38 +302,20 @@ func TestCommand(t *testing.T) {
 	k := open(t)
 	t.Setenv("DATABASE_URL", k.Pool.Config().ConnString())
 	var stdout, stderr bytes.Buffer
-	require.Equal(t, exitOK, command(t.Context(), nil, &stdout, &stderr), stderr.String())
+	require.Equal(t, console.ExitOK, command(t.Context(), nil, &stdout, &stderr), stderr.String())
 	require.Contains(t, stdout.String(), "5. AUDIT")
 	require.Empty(t, stderr.String())
 
 	stdout.Reset()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	require.Equal(t, exitInterrupted, command(ctx, nil, &stdout, &stderr))
+	require.Equal(t, console.ExitInterrupted, command(ctx, nil, &stdout, &stderr))
 	require.Empty(t, stdout.String())
 	require.Contains(t, stderr.String(), "quickstart: interrupted: ")
 }
 
-func TestProgress(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		var out bytes.Buffer
-		var l loader
-		stop := showProgress(&out, &l.done, 4000)
-		l.done.Store(1500)
-		time.Sleep(15 * time.Second)
-		l.done.Store(4000)
-		stop()
-		require.Equal(t, "loading: 1,500 of 4,000 (37 %), 150/s, 10s\nloading: 4,000 of 4,000 (100 %), 267/s, 15s\n", out.String())
-	})
-}
-
 func TestText(t *testing.T) {
 	t.Parallel()
-	require.Equal(t, "a b c", clip(" a\n\tb \x00 c ", 10))
-	require.Equal(t, "größ…", clip("größer", 5))
-	require.Equal(t, "größer", clip("größer", 6))
-	require.Equal(t, []string{"0", "999", "1,000", "5,882", "1,234,567"}, []string{grouped(0), grouped(999), grouped(1000), grouped(5882), grouped(1234567)})
 	require.Equal(t, "a/b", below("t", "t/a/b"))
 	require.Empty(t, below("t", "t"))
 }

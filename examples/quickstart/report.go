@@ -5,12 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"time"
 
 	"github.com/memkernel/memkernel/acl"
 	"github.com/memkernel/memkernel/audit"
+	"github.com/memkernel/memkernel/examples/internal/console"
 	"github.com/memkernel/memkernel/kernel"
 )
 
@@ -20,8 +20,7 @@ type report struct {
 	job    *job
 	loaded *loaded
 	people *people
-	out    io.Writer
-	err    error // the first failure to print
+	console.Printer
 }
 
 func (r *report) write(ctx context.Context) error {
@@ -30,20 +29,13 @@ func (r *report) write(ctx context.Context) error {
 			return err
 		}
 	}
-	return r.err
-}
-
-// printf prints a line. A failure is kept for the end, as nothing else depends on it.
-func (r *report) printf(format string, args ...any) {
-	if r.err == nil {
-		_, r.err = fmt.Fprintf(r.out, format+"\n", args...)
-	}
+	return r.Err
 }
 
 // place is how a namespace is printed: without the tenant, which all of them share.
 func (r *report) place(ns string) string {
 	if path := below(r.job.tenant, ns); path != "" {
-		return clip(path, 32)
+		return console.Clip(path, 32)
 	}
 	return r.job.tenant
 }
@@ -52,28 +44,28 @@ func (r *report) place(ns string) string {
 func (r *report) writes(context.Context) error {
 	const most = 12
 	sum := r.loaded.total()
-	r.printf("1. WRITE   %s turns of %s, each a memory in its namespace, by agent:scribe", grouped(sum.turns), r.job.in.name)
-	r.printf("   %-32s %8s %8s %10s %10s", "namespace", "turns", "stored", "duplicate", "corrected")
+	r.Printf("1. WRITE   %s turns of %s, each a memory in its namespace, by agent:scribe", console.Grouped(sum.turns), r.job.in.Name)
+	r.Printf("   %-32s %8s %8s %10s %10s", "namespace", "turns", "stored", "duplicate", "corrected")
 	shown := r.loaded.namespaces
 	if len(shown) > most+1 {
 		shown = shown[:most]
 	}
 	for _, n := range shown {
-		r.printf("   %-32s %8s %8s %10s %10s", r.place(n.path), grouped(n.turns), grouped(n.stored), grouped(n.duplicates), grouped(n.superseded))
+		r.Printf("   %-32s %8s %8s %10s %10s", r.place(n.path), console.Grouped(n.turns), console.Grouped(n.stored), console.Grouped(n.duplicates), console.Grouped(n.superseded))
 	}
 	if more := len(r.loaded.namespaces) - len(shown); more > 0 {
-		r.printf("   ... and %s more", grouped(more))
+		r.Printf("   ... and %s more", console.Grouped(more))
 	}
-	r.printf("   stored %s + duplicate %s = %s turns in %.1f s (%.0f/s), vectors, words and audit rows included",
-		grouped(sum.stored), grouped(sum.duplicates), grouped(sum.stored+sum.duplicates), r.loaded.elapsed.Seconds(),
+	r.Printf("   stored %s + duplicate %s = %s turns in %.1f s (%.0f/s), vectors, words and audit rows included",
+		console.Grouped(sum.stored), console.Grouped(sum.duplicates), console.Grouped(sum.stored+sum.duplicates), r.loaded.elapsed.Seconds(),
 		float64(sum.turns)/max(r.loaded.elapsed.Seconds(), 0.001))
 	return nil
 }
 
 // searches puts one question as each of the people.
 func (r *report) searches(ctx context.Context) error {
-	r.printf("\n2. SEARCH  %q", clip(r.job.question, 80))
-	r.printf("   A caller sees its own namespace and those above it: nothing below, nothing beside.")
+	r.Printf("\n2. SEARCH  %q", console.Clip(r.job.question, 80))
+	r.Printf("   A caller sees its own namespace and those above it: nothing below, nothing beside.")
 	for _, p := range r.people.all() {
 		stats, err := r.kernel.Stats(ctx, p, kernel.StatsRequest{})
 		if err != nil {
@@ -84,14 +76,14 @@ func (r *report) searches(ctx context.Context) error {
 			return err
 		}
 		sum := r.loaded.total()
-		r.printf("   %-10s %s of %s, sees %s of %s memories", p.Actor(), p.Role(), r.place(p.Namespace().String()),
-			grouped(int(stats.Live)), grouped(sum.live()))
+		r.Printf("   %-10s %s of %s, sees %s of %s memories", p.Actor(), p.Role(), r.place(p.Namespace().String()),
+			console.Grouped(int(stats.Live)), console.Grouped(sum.live()))
 		for _, item := range found.Items {
 			m := &item.Memory
-			r.printf("      found   %-17s  %s  %s", r.place(m.Namespace.String()), day(m.EventTime), clip(m.Text, 62))
+			r.Printf("      found   %-17s  %s  %s", r.place(m.Namespace.String()), day(m.EventTime), console.Clip(m.Text, 62))
 		}
 		if len(found.Items) == 0 && len(found.Degraded) == 0 {
-			r.printf("      found   nothing, and no part of the search was down: there is nothing to see")
+			r.Printf("      found   nothing, and no part of the search was down: there is nothing to see")
 		}
 		r.hidden(p)
 	}
@@ -115,17 +107,17 @@ func (r *report) hidden(p kernel.Identity) {
 		why   string
 	}{{under, "below"}, {beside, "beside"}} {
 		if len(h.paths) > 0 {
-			r.printf("      hidden  %s: %s %s", listed(h.paths), h.why, r.place(p.Namespace().String()))
+			r.Printf("      hidden  %s: %s %s", listed(h.paths), h.why, r.place(p.Namespace().String()))
 		}
 	}
 }
 
 // history shows that what was corrected is kept, and can be asked for.
 func (r *report) history(ctx context.Context) error {
-	r.printf("\n3. HISTORY nothing is overwritten: a correction ends one memory and begins another")
+	r.Printf("\n3. HISTORY nothing is overwritten: a correction ends one memory and begins another")
 	corrected := r.loaded.byPath[r.job.home.path].corrected
 	if corrected.IsZero() {
-		r.printf("   no line of %s corrects another one in namespace %s", r.job.in.name, r.job.home.path)
+		r.Printf("   no line of %s corrects another one in namespace %s", r.job.in.Name, r.job.home.path)
 		return nil
 	}
 	history, err := r.kernel.History(ctx, r.people.dana, kernel.HistoryRequest{ID: corrected, Limit: 3})
@@ -137,8 +129,8 @@ func (r *report) history(ctx context.Context) error {
 		if !m.Current() {
 			until, state = clock(m.ValidTo), string(m.EndReason)
 		}
-		r.printf("   %-10s  %s  %s", state, day(m.EventTime), clip(m.Text, 80))
-		r.printf("               told by %s; believed from %s to %s", clip(m.Source, 40), clock(m.ValidFrom), until)
+		r.Printf("   %-10s  %s  %s", state, day(m.EventTime), console.Clip(m.Text, 80))
+		r.Printf("               told by %s; believed from %s to %s", console.Clip(m.Source, 40), clock(m.ValidFrom), until)
 	}
 	before := history.Memories[len(history.Memories)-1].ValidFrom
 	found, err := r.kernel.Search(ctx, r.people.dana, kernel.SearchRequest{Query: r.job.question, K: 1, AsOf: before})
@@ -146,7 +138,7 @@ func (r *report) history(ctx context.Context) error {
 		return err
 	}
 	for _, item := range found.Items {
-		r.printf("   the same question as of %s finds: %s", clock(before), clip(item.Memory.Text, 60))
+		r.Printf("   the same question as of %s finds: %s", clock(before), console.Clip(item.Memory.Text, 60))
 	}
 	return nil
 }
@@ -162,7 +154,7 @@ func (r *report) denials(ctx context.Context) error {
 	for _, err := range r.kernel.AuditSearch(ctx, r.people.dana, kernel.AuditSearchRequest{Limit: 1}) {
 		log = err
 	}
-	r.printf("\n4. DENIED  what a caller must not see looks like what is not there")
+	r.Printf("\n4. DENIED  what a caller must not see looks like what is not there")
 	for _, call := range []struct {
 		who, what string
 		err, want error
@@ -175,7 +167,7 @@ func (r *report) denials(ctx context.Context) error {
 		if !errors.Is(call.err, call.want) {
 			return fmt.Errorf("%s %s: the answer is %w, want %w", call.who, call.what, call.err, call.want)
 		}
-		r.printf("   %-10s %-56s %v", call.who, clip(call.what, 56), call.err)
+		r.Printf("   %-10s %-56s %v", call.who, console.Clip(call.what, 56), call.err)
 	}
 	return nil
 }
@@ -198,15 +190,15 @@ func (r *report) audit(ctx context.Context) error {
 		}
 	}
 	slices.Reverse(shown) // the newest came first
-	r.printf("\n5. AUDIT   one row per call, %s so far, as user:kim finds them; the database refuses to change or delete any", grouped(total))
+	r.Printf("\n5. AUDIT   one row per call, %s so far, as user:kim finds them; the database refuses to change or delete any", console.Grouped(total))
 	question := ""
 	for _, e := range shown {
-		r.printf("   %s  %-10s %-17s %-12s %-6s  %s", clock(e.Time), e.Actor, r.place(e.Namespace), e.Op, e.Result, clip(e.Detail, 44))
+		r.Printf("   %s  %-10s %-17s %-12s %-6s  %s", clock(e.Time), e.Actor, r.place(e.Namespace), e.Op, e.Result, console.Clip(e.Detail, 44))
 		question = cmp.Or(question, e.Purpose)
 	}
-	r.printf("   and %s write, %s key_create, %s stats, all ok; a search keeps its question: %q",
-		grouped(routine[acl.OpWrite]), grouped(routine[acl.OpKeyCreate]), grouped(routine[acl.OpStats]), clip(question, 40))
-	r.printf("   The log tells user:omar's two reads apart (denied, miss); user:omar cannot.")
+	r.Printf("   and %s write, %s key_create, %s stats, all ok; a search keeps its question: %q",
+		console.Grouped(routine[acl.OpWrite]), console.Grouped(routine[acl.OpKeyCreate]), console.Grouped(routine[acl.OpStats]), console.Clip(question, 40))
+	r.Printf("   The log tells user:omar's two reads apart (denied, miss); user:omar cannot.")
 	return nil
 }
 

@@ -11,7 +11,7 @@ var (
 	level0 = []string{"acl", "kernel/model"}
 	level1 = concat(level0, "kernel/mem")
 	level2 = concat(level1, "driver", "audit")
-	level3 = concat(level2, "writepath", "writepath/classify", "writepath/conflict", "writepath/entity", "internal/lexical")
+	level3 = concat(level2, "writepath", "writepath/classify", "writepath/conflict", "writepath/entity", "writepath/extract", "writepath/verify", "internal/lexical")
 
 	// forHosts is what a host may import, and so all that examples and test kits see.
 	forHosts = []string{"kernel", "kernel/mem", "kernel/model", "driver", "acl", "audit"}
@@ -36,7 +36,7 @@ var allow = map[string][]string{
 	"driver": level1,
 	"audit":  level1,
 
-	"writepath":          level2,
+	"writepath":          concat(level2, "writepath/entity"),
 	"writepath/classify": {"kernel/mem"}, // text in, findings out
 	"writepath/extract":  {"acl", "kernel/mem", "kernel/model"},
 	"writepath/verify":   {"acl", "kernel/mem"}, // no model
@@ -51,7 +51,11 @@ var allow = map[string][]string{
 	"kernel": concat(level3, "driver/baseline", "kernel/model/hashing", "kernel/embedded", "queries", "internal/store", "internal/jobs", "internal/mint"),
 
 	"kernel/kerneltest": concat(forHosts, "internal/pgtest"),
-	"examples/...":      forHosts,
+	"examples/...":      concat(forHosts, "examples/internal/..."),
+	"examples/ingest":   concat(forHosts, "examples/internal/...", "kernel/model/openai"),
+
+	"examples/internal/console":    {}, // text to a terminal
+	"examples/internal/transcript": {"kernel", "kernel/mem"},
 
 	"internal/archtest": {},
 	"internal/pgtest":   {"acl", "audit", "kernel/embedded", "kernel/mem", "queries"},

@@ -22,8 +22,8 @@ type Config struct {
 	// JobTimeout bounds one attempt. A job whose process died is handed out again when it and a
 	// little more has passed.
 	JobTimeout time.Duration
-	// PollOnly looks for jobs at intervals, without a connection that listens.
-	PollOnly bool
+	// PollInterval, unless it is 0, has jobs looked for this often, without a connection that listens.
+	PollInterval time.Duration
 }
 
 const (
@@ -33,10 +33,8 @@ const (
 	maxAttempts = 1000
 	// fetchCooldown and the workers bound the throughput.
 	fetchCooldown = 10 * time.Millisecond
-	// pollInterval is how long a job may go unnoticed that nobody was told of, pollOnly the
-	// same where nobody ever is.
+	// pollInterval is how long a job may go unnoticed that nobody was told of.
 	pollInterval = time.Second
-	pollOnly     = 200 * time.Millisecond
 	// rescueMargin is what is left to an attempt that has timed out to come to an end.
 	rescueMargin = 5 * time.Second
 	// softStop bounds how long Stop lets jobs run on.
@@ -126,7 +124,7 @@ func (c *Client) Start(ctx context.Context) error {
 		return err
 	}
 	cfg := &river.Config{
-		Schema: schema, Logger: c.cfg.Logger, Workers: workers, PollOnly: c.cfg.PollOnly,
+		Schema: schema, Logger: c.cfg.Logger, Workers: workers, PollOnly: c.cfg.PollInterval > 0,
 		Queues: map[string]river.QueueConfig{
 			queueWork: {MaxWorkers: c.cfg.Workers}, queueUpkeep: {MaxWorkers: upkeep},
 		},
@@ -135,8 +133,8 @@ func (c *Client) Start(ctx context.Context) error {
 		// It takes the owner of the tables.
 		ReindexerSchedule: river.NeverSchedule(),
 	}
-	if c.cfg.PollOnly {
-		cfg.FetchPollInterval = pollOnly
+	if c.cfg.PollInterval > 0 {
+		cfg.FetchPollInterval = c.cfg.PollInterval
 	}
 	for _, kind := range c.kinds {
 		if kind.periodic != nil {

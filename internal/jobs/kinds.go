@@ -40,10 +40,16 @@ type Sweep struct{}
 // Kind implements river.JobArgs.
 func (Sweep) Kind() string { return "memkernel_sweep" }
 
-// Check compares one memory with its neighbours, because it is held until then.
+// Expire puts the ends of memories that have expired on record.
+type Expire struct{}
+
+// Kind implements river.JobArgs.
+func (Expire) Kind() string { return "memkernel_expire" }
+
+// Check compares memories with their neighbours, because they are held until then.
 type Check struct {
-	Tenant string `json:"tenant"`
-	Memory mem.ID `json:"memory"`
+	Tenant   string   `json:"tenant"`
+	Memories []mem.ID `json:"memories"`
 }
 
 // Kind implements river.JobArgs.

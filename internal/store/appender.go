@@ -318,22 +318,11 @@ func appendOne(r *appendRequest) queries.Step {
 }
 
 func appendGroup(group []*appendRequest) queries.Step {
-	var p queries.AuditAppendManyParams
-	for _, r := range group {
-		e := &r.event
-		p.Tenants = append(p.Tenants, e.Tenant)
-		p.CallIds = append(p.CallIds, e.Call.String())
-		p.Times = append(p.Times, e.Time)
-		p.Namespaces = append(p.Namespaces, e.Namespace)
-		p.Actors = append(p.Actors, e.Actor)
-		p.KeyIds = append(p.KeyIds, keyText(e.KeyID))
-		p.AgentIds = append(p.AgentIds, e.AgentID)
-		p.Ops = append(p.Ops, string(e.Op))
-		p.MemoryIds = append(p.MemoryIds, idText(e.MemoryID))
-		p.Purposes = append(p.Purposes, e.Purpose)
-		p.Results = append(p.Results, string(e.Result))
-		p.Details = append(p.Details, e.Detail)
+	events := make([]audit.Event, len(group))
+	for i, r := range group {
+		events[i] = r.event
 	}
+	p := auditColumns(events)
 	return func(ctx context.Context, q *queries.Queries) error {
 		added, err := q.AuditAppendMany(ctx, p)
 		if err != nil || len(added) == len(group) {

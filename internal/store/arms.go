@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"math"
 	"slices"
+	"time"
 
 	"github.com/memkernel/memkernel/driver"
 	"github.com/memkernel/memkernel/internal/lexical"
@@ -29,34 +30,25 @@ type lexicalFetch struct {
 	postings []lexical.Posting
 }
 
-func newLexicalFetch(text string) (f *lexicalFetch, hashes []int64) {
-	f = &lexicalFetch{terms: lexical.Query(text, maxQueryTerms)}
-	hashes = make([]int64, len(f.terms))
-	for i, t := range f.terms {
-		hashes[i] = t.Hash
-	}
-	return f, hashes
-}
-
 func (s *Store) lexicalArm(cfg *ViewConfig, text string) *lexicalFetch {
 	f, hashes := newLexicalFetch(text)
 	if len(hashes) == 0 {
 		return f
 	}
-	tenant, visible := cfg.Scope.Tenant(), cfg.Scope.Namespaces()
+	tenant, visible, now := cfg.Scope.Tenant(), cfg.Scope.Namespaces(), cfg.Filter.Now
 	if cfg.Filter.IsZero() {
-		f.steps = s.plainLexical(f, tenant, visible, hashes)
+		f.steps = s.plainLexical(f, tenant, visible, hashes, now)
 		return f
 	}
 	p := queries.PostingListFilteredParams{
-		Tenant: tenant, Namespaces: visible, Terms: hashes, AsOf: optionalTime(cfg.Filter.AsOf), Ended: cfg.Filter.Ended,
+		Tenant: tenant, Namespaces: visible, Terms: hashes, AsOf: optionalTime(cfg.Filter.AsOf), Ended: cfg.Filter.Ended, Now: now,
 		Kinds: kindStrings(cfg.Filter.Kinds), EventFrom: optionalTime(cfg.Filter.From), EventTo: optionalTime(cfg.Filter.To),
 		MaxRows: maxPostings + 1,
 	}
 	f.steps = []queries.Step{
 		func(ctx context.Context, q *queries.Queries) error {
 			r, err := q.FilteredStats(ctx, queries.FilteredStatsParams{
-				Tenant: p.Tenant, Namespaces: p.Namespaces, AsOf: p.AsOf, Ended: p.Ended, Kinds: p.Kinds,
+				Tenant: p.Tenant, Namespaces: p.Namespaces, AsOf: p.AsOf, Ended: p.Ended, Now: p.Now, Kinds: p.Kinds,
 				EventFrom: p.EventFrom, EventTo: p.EventTo,
 			})
 			if err == nil {
@@ -75,11 +67,20 @@ func (s *Store) lexicalArm(cfg *ViewConfig, text string) *lexicalFetch {
 	return f
 }
 
+func newLexicalFetch(text string) (f *lexicalFetch, hashes []int64) {
+	f = &lexicalFetch{terms: lexical.Query(text, maxQueryTerms)}
+	hashes = make([]int64, len(f.terms))
+	for i, t := range f.terms {
+		hashes[i] = t.Hash
+	}
+	return f, hashes
+}
+
 // plainLexical returns the steps of a lexical query over all that is current in some namespaces.
-func (s *Store) plainLexical(f *lexicalFetch, tenant string, namespaces []string, hashes []int64) []queries.Step {
+func (s *Store) plainLexical(f *lexicalFetch, tenant string, namespaces []string, hashes []int64, now time.Time) []queries.Step {
 	return []queries.Step{
 		func(ctx context.Context, q *queries.Queries) error {
-			rows, err := q.NamespaceStats(ctx, queries.NamespaceStatsParams{Tenant: tenant, Namespaces: namespaces})
+			rows, err := q.NamespaceStats(ctx, queries.NamespaceStatsParams{Tenant: tenant, Namespaces: namespaces, Now: now})
 			for _, r := range rows {
 				f.stats.Docs += r.LiveRows
 				f.stats.TotalLength += r.LiveLength
@@ -89,7 +90,7 @@ func (s *Store) plainLexical(f *lexicalFetch, tenant string, namespaces []string
 		},
 		func(ctx context.Context, q *queries.Queries) error {
 			rows, err := q.PostingList(ctx, queries.PostingListParams{
-				Tenant: tenant, Namespaces: namespaces, Terms: hashes, MaxRows: maxPostings + 1,
+				Tenant: tenant, Namespaces: namespaces, Terms: hashes, Now: now, MaxRows: maxPostings + 1,
 			})
 			if err == nil {
 				f.postings = toPostings(rows)
@@ -150,12 +151,12 @@ type nearest struct {
 // them. With conditions on rows, or vectors that no index holds, there is one step.
 func (s *Store) vectorArm(cfg *ViewConfig, model int32, embedding []float32, limit int, groups ...[]string) *vectorFetch {
 	f := &vectorFetch{limit: limit}
-	tenant, visible, rows := cfg.Scope.Tenant(), cfg.Scope.Namespaces(), int32(limit) //nolint:gosec // capped
+	tenant, visible, now, rows := cfg.Scope.Tenant(), cfg.Scope.Namespaces(), cfg.Filter.Now, int32(limit) //nolint:gosec // capped
 	switch {
 	case !cfg.Filter.IsZero():
 		p := queries.VectorNearestFilteredParams{
 			Tenant: tenant, Namespaces: visible, Model: model, Embedding: embedding, MaxRows: rows,
-			AsOf: optionalTime(cfg.Filter.AsOf), Ended: cfg.Filter.Ended, Kinds: kindStrings(cfg.Filter.Kinds),
+			AsOf: optionalTime(cfg.Filter.AsOf), Ended: cfg.Filter.Ended, Now: now, Kinds: kindStrings(cfg.Filter.Kinds),
 			EventFrom: optionalTime(cfg.Filter.From), EventTo: optionalTime(cfg.Filter.To),
 		}
 		f.steps = []queries.Step{f.step(func(ctx context.Context, q *queries.Queries) ([]nearest, error) {
@@ -163,7 +164,7 @@ func (s *Store) vectorArm(cfg *ViewConfig, model int32, embedding []float32, lim
 			return toNearest(found), err
 		})}
 	case len(embedding) > maxCoveredDim:
-		p := queries.VectorNearestWideParams{Tenant: tenant, Namespaces: visible, Model: model, Embedding: embedding, MaxRows: rows}
+		p := queries.VectorNearestWideParams{Tenant: tenant, Namespaces: visible, Model: model, Embedding: embedding, Now: now, MaxRows: rows}
 		f.steps = []queries.Step{f.step(func(ctx context.Context, q *queries.Queries) ([]nearest, error) {
 			found, err := q.VectorNearestWide(ctx, p)
 			return toNearest(found), err
@@ -173,7 +174,7 @@ func (s *Store) vectorArm(cfg *ViewConfig, model int32, embedding []float32, lim
 			groups = [][]string{visible}
 		}
 		for _, group := range groups {
-			p := queries.VectorNearestParams{Tenant: tenant, Namespaces: group, Model: model, Embedding: embedding, MaxRows: rows}
+			p := queries.VectorNearestParams{Tenant: tenant, Namespaces: group, Model: model, Embedding: embedding, Now: now, MaxRows: rows}
 			f.steps = append(f.steps, f.step(func(ctx context.Context, q *queries.Queries) ([]nearest, error) {
 				found, err := q.VectorNearest(ctx, p)
 				return toNearest(found), err
@@ -253,7 +254,7 @@ func vectorKey(embedding []float32) string {
 func (s *Store) recent(ctx context.Context, cfg *ViewConfig, limit int) ([]driver.Candidate, error) {
 	rows, err := queries.New(s.conn()).RecentList(ctx, queries.RecentListParams{
 		Tenant: cfg.Scope.Tenant(), Namespaces: cfg.Scope.Namespaces(), MaxRows: int32(limit), //nolint:gosec // capped
-		AsOf: optionalTime(cfg.Filter.AsOf), Ended: cfg.Filter.Ended, Kinds: kindStrings(cfg.Filter.Kinds),
+		AsOf: optionalTime(cfg.Filter.AsOf), Ended: cfg.Filter.Ended, Now: cfg.Filter.Now, Kinds: kindStrings(cfg.Filter.Kinds),
 		EventFrom: optionalTime(cfg.Filter.From), EventTo: optionalTime(cfg.Filter.To),
 	})
 	if err != nil {

@@ -63,9 +63,9 @@ func (s *Store) Cases(f *CaseFilter, out *[]Case) queries.Step {
 	}
 }
 
-// CaseMemories reads the memories of cases, whatever their status, as far as they lie in a
-// subtree.
-func (s *Store) CaseMemories(ctx context.Context, root acl.Namespace, cases []Case) (map[mem.ID]mem.Memory, error) {
+// CaseMemories reads the memories of cases as they are now, whatever their status, as far as they
+// lie in a subtree.
+func (s *Store) CaseMemories(ctx context.Context, root acl.Namespace, cases []Case, now time.Time) (map[mem.ID]mem.Memory, error) {
 	if len(cases) == 0 {
 		return nil, nil
 	}
@@ -84,7 +84,7 @@ func (s *Store) CaseMemories(ctx context.Context, root acl.Namespace, cases []Ca
 	out := make(map[mem.ID]mem.Memory, len(rows))
 	for i := range rows {
 		row := memoryRow(rows[i])
-		m := toMemory(&row)
+		m := toMemory(&row, now)
 		out[m.ID] = m
 	}
 	return out, nil

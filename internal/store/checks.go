@@ -24,11 +24,11 @@ type Check struct {
 
 	// seq orders checks by which memory came first.
 	seq int64
-	// replaces is what the memory is to replace when it is released, zero for nothing.
+	// replaces is what the memory's writer wants it to replace, zero for nothing.
 	replaces mem.ID
 	place    place
-	// embedded reports that it has a vector of the kernel's model.
-	embedded bool
+	// embedded reports that it has a vector of the kernel's model, held that it is held.
+	embedded, held bool
 }
 
 func (c *Check) tenant() string { return c.Namespace.Tenant() }
@@ -39,7 +39,7 @@ func toChecks[R queries.CheckClaimManyRow | queries.CheckClaimRow](rows []R) []C
 		r := queries.CheckClaimManyRow(rows[i])
 		out[i] = Check{
 			Memory: mem.ID(r.MemoryID), Namespace: namespaceOf(r.Namespace), Attempt: int(r.Attempts), seq: r.Seq,
-			replaces: mem.ID(value(r.Replaces)), embedded: r.Embedded,
+			replaces: mem.ID(value(r.Replaces)), embedded: r.Embedded, held: r.Held,
 			place: place{ID: r.Ns, TenantID: r.TenantID},
 		}
 	}
@@ -68,24 +68,28 @@ func (s *Store) ClaimChecks(ctx context.Context, now, until time.Time, limit int
 	if err != nil {
 		return nil, mapErr(err)
 	}
-	out := toChecks(rows)
-	slices.SortFunc(out, func(a, b Check) int { return cmp.Compare(a.seq, b.seq) })
-	return out, nil
+	return inSequence(toChecks(rows)), nil
 }
 
-// ClaimCheck is ClaimChecks for one memory. It claims nothing that is not to be checked now.
-func (s *Store) ClaimCheck(ctx context.Context, tenant string, id mem.ID, now, until time.Time) ([]Check, error) {
+// ClaimCheck is ClaimChecks for some memories. It claims none that is not to be checked now.
+func (s *Store) ClaimCheck(ctx context.Context, tenant string, ids []mem.ID, now, until time.Time) ([]Check, error) {
 	model, err := s.checkModel(ctx)
 	if err != nil {
 		return nil, err
 	}
 	rows, err := queries.New(s.conn()).CheckClaim(ctx, queries.CheckClaimParams{
-		Tenant: tenant, MemoryID: uuid.UUID(id), Now: now, Until: until, Model: model,
+		Tenant: tenant, Ids: idStrings(ids), Now: now, Until: until, Model: model, MaxRows: int32(len(ids)), //nolint:gosec // those of a job
 	})
 	if err != nil {
 		return nil, mapErr(err)
 	}
-	return toChecks(rows), nil
+	return inSequence(toChecks(rows)), nil
+}
+
+// inSequence orders checks by which memory came first.
+func inSequence(checks []Check) []Check {
+	slices.SortFunc(checks, func(a, b Check) int { return cmp.Compare(a.seq, b.seq) })
+	return checks
 }
 
 // checkPool is how many of the nearest memories are looked through for those that a memory can
@@ -98,11 +102,11 @@ type neighbour struct {
 	cosine *mem.Cosine
 }
 
-// Questions reads what is to be judged in each of some checks, in order: for the kernel's own
+// Questions reads what is to be judged in each of some checks now, in order: for the kernel's own
 // worker, which must show none of it to anybody but the model, and to that only what may go there.
 // The question of a memory that was erased has no Incoming. One about a memory that is too long
 // to be compared has no candidates, and a text that is too long is empty.
-func (s *Store) Questions(ctx context.Context, checks []Check) ([]conflict.Question, error) {
+func (s *Store) Questions(ctx context.Context, checks []Check, now time.Time) ([]conflict.Question, error) {
 	if len(checks) == 0 {
 		return nil, nil
 	}
@@ -114,16 +118,16 @@ func (s *Store) Questions(ctx context.Context, checks []Check) ([]conflict.Quest
 	var steps []queries.Step
 	for i := range checks {
 		if checks[i].embedded {
-			steps = append(steps, s.nearest(&checks[i], model, &near[i]))
+			steps = append(steps, s.nearest(&checks[i], model, now, &near[i]))
 		}
-		if !checks[i].replaces.IsZero() {
-			steps = append(steps, checkHead(&checks[i], &heads[i]))
+		if checks[i].held {
+			steps = append(steps, checkHead(&checks[i], now, &heads[i]))
 		}
 	}
 	if err := s.run(ctx, steps...); err != nil {
 		return nil, err
 	}
-	found, err := s.checkMemories(ctx, checks, near, heads)
+	found, err := s.checkMemories(ctx, checks, near, heads, now)
 	if err != nil {
 		return nil, err
 	}
@@ -132,10 +136,10 @@ func (s *Store) Questions(ctx context.Context, checks []Check) ([]conflict.Quest
 		if checks[i].embedded || in == nil || in.Text == "" || !in.Current() {
 			continue
 		}
-		if near[i], err = s.nearWords(ctx, &checks[i], in.Text); err != nil {
+		if near[i], err = s.nearWords(ctx, &checks[i], in.Text, now); err != nil {
 			return nil, err
 		}
-		more, err := s.checkMemories(ctx, checks[i:i+1], near[i:i+1], nil)
+		more, err := s.checkMemories(ctx, checks[i:i+1], near[i:i+1], nil, now)
 		if err != nil {
 			return nil, err
 		}
@@ -151,9 +155,9 @@ func (s *Store) Questions(ctx context.Context, checks []Check) ([]conflict.Quest
 }
 
 // nearest returns the step that ranks the neighbours of a memory by its vector.
-func (s *Store) nearest(c *Check, model int32, out *[]neighbour) queries.Step {
+func (s *Store) nearest(c *Check, model int32, now time.Time, out *[]neighbour) queries.Step {
 	p := queries.CheckNearestParams{
-		Tenant: c.tenant(), Namespace: c.Namespace.String(), MemoryID: uuid.UUID(c.Memory), Seq: c.seq, Model: model, Pool: checkPool,
+		Tenant: c.tenant(), Namespace: c.Namespace.String(), MemoryID: uuid.UUID(c.Memory), Seq: c.seq, Model: model, Now: now, Pool: checkPool,
 		TenantID: c.place.TenantID, Ns: c.place.ID,
 		MaxBytes: conflict.MaxTextBytes, MaxRows: conflict.MaxCandidates,
 	}
@@ -178,13 +182,13 @@ func (s *Store) nearest(c *Check, model int32, out *[]neighbour) queries.Step {
 	}
 }
 
-func checkHead(c *Check, out *mem.ID) queries.Step {
+func checkHead(c *Check, now time.Time, out *mem.ID) queries.Step {
 	return func(ctx context.Context, q *queries.Queries) error {
 		rows, err := q.CheckHead(ctx, queries.CheckHeadParams{
-			Tenant: c.tenant(), Namespace: c.Namespace.String(), MemoryID: uuid.UUID(c.replaces),
+			Tenant: c.tenant(), Namespace: c.Namespace.String(), MemoryID: uuid.UUID(c.Memory), Replaces: optionalID(c.replaces), Now: now,
 		})
 		*out = mem.ID{}
-		if err == nil && len(rows) > 0 && mem.ID(rows[0]) != c.Memory {
+		if err == nil && len(rows) > 0 {
 			*out = mem.ID(rows[0])
 		}
 		return err
@@ -192,12 +196,12 @@ func checkHead(c *Check, out *mem.ID) queries.Step {
 }
 
 // nearWords ranks the neighbours of a memory without a vector by its words.
-func (s *Store) nearWords(ctx context.Context, c *Check, text string) ([]neighbour, error) {
+func (s *Store) nearWords(ctx context.Context, c *Check, text string, now time.Time) ([]neighbour, error) {
 	f, hashes := newLexicalFetch(text)
 	if len(hashes) == 0 {
 		return nil, nil
 	}
-	if err := s.run(ctx, s.plainLexical(f, c.tenant(), []string{c.Namespace.String()}, hashes)...); err != nil {
+	if err := s.run(ctx, s.plainLexical(f, c.tenant(), []string{c.Namespace.String()}, hashes, now)...); err != nil {
 		return nil, err
 	}
 	scored, err := f.rank()
@@ -209,7 +213,7 @@ func (s *Store) nearWords(ctx context.Context, c *Check, text string) ([]neighbo
 		ids[i] = mem.ID(scored[i].ID)
 	}
 	rows, err := queries.New(s.conn()).CheckRanked(ctx, queries.CheckRankedParams{
-		Tenant: c.tenant(), Namespace: c.Namespace.String(), MemoryID: uuid.UUID(c.Memory), Seq: c.seq, Ids: idStrings(ids),
+		Tenant: c.tenant(), Namespace: c.Namespace.String(), MemoryID: uuid.UUID(c.Memory), Seq: c.seq, Now: now, Ids: idStrings(ids),
 		MaxBytes: conflict.MaxTextBytes, MaxRows: conflict.MaxCandidates,
 	})
 	if err != nil {
@@ -233,7 +237,7 @@ type checkFound map[checkKey]*mem.Memory
 func (f checkFound) get(c *Check, id mem.ID) *mem.Memory { return f[checkKey{c.tenant(), id}] }
 
 // checkMemories reads the memories of checks and of what they are to be compared with.
-func (s *Store) checkMemories(ctx context.Context, checks []Check, near [][]neighbour, heads []mem.ID) (checkFound, error) {
+func (s *Store) checkMemories(ctx context.Context, checks []Check, near [][]neighbour, heads []mem.ID, now time.Time) (checkFound, error) {
 	p := queries.CheckMemoryManyParams{MaxBytes: conflict.MaxTextBytes}
 	for i := range checks {
 		ids := []mem.ID{checks[i].Memory}
@@ -257,7 +261,7 @@ func (s *Store) checkMemories(ctx context.Context, checks []Check, near [][]neig
 	out := checkFound{}
 	for i := range rows {
 		row := memoryRow(rows[i])
-		m := toMemory(&row)
+		m := toMemory(&row, now)
 		out[checkKey{m.Namespace.Tenant(), m.ID}] = &m
 	}
 	return out, nil

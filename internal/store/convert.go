@@ -68,8 +68,10 @@ func namespaceOf(path string) acl.Namespace {
 // memoryRow is the row type that the queries returning whole memories share.
 type memoryRow = queries.MemoryServeRow
 
-func toMemory(r *memoryRow) mem.Memory {
-	return mem.Memory{
+// toMemory reads a row as of now: what has expired by then has ended, whether that is on record
+// or not.
+func toMemory(r *memoryRow, now time.Time) mem.Memory {
+	m := mem.Memory{
 		ID:            mem.ID(r.ID),
 		Namespace:     namespaceOf(r.Namespace),
 		Kind:          mem.Kind(r.Kind),
@@ -79,6 +81,7 @@ func toMemory(r *memoryRow) mem.Memory {
 		AssertionTime: r.AssertionTime.UTC(),
 		ValidFrom:     r.TValidFrom.UTC(),
 		ValidTo:       utc(r.TValidTo),
+		ExpiresAt:     utc(r.ExpiresAt),
 		EndReason:     mem.EndReason(value(r.EndReason)),
 		EndNote:       value(r.EndNote),
 		Supersedes:    mem.ID(value(r.Supersedes)),
@@ -94,6 +97,17 @@ func toMemory(r *memoryRow) mem.Memory {
 			Destinations: fromStrings[mem.Destination](r.Destinations), Labels: fromStrings[mem.Label](r.Labels),
 		},
 	}
+	if m.Current() && !m.ExpiresAt.IsZero() && !now.Before(m.ExpiresAt) {
+		m.ValidTo, m.EndReason = later(m.ExpiresAt, m.ValidFrom), mem.EndExpired
+	}
+	return m
+}
+
+func later(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return b
+	}
+	return a
 }
 
 // toStrings makes a text array, never NULL.

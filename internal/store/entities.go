@@ -1,7 +1,6 @@
 package store
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -130,6 +129,11 @@ func (s *Store) EntityAliases(ctx context.Context, scope acl.Scope, ids []mem.ID
 // KnownEntities returns the steps that read what in scope the names of a text may mean, with
 // the aliases that match: all that entity.Resolve needs. Names that have no key ask nothing.
 func (s *Store) KnownEntities(scope acl.Scope, names []entity.Mention, out *[]Entity, aliases *EntityNames) []queries.Step {
+	return s.knownEntities(scope, names, 1, out, aliases)
+}
+
+// knownEntities is KnownEntities for several texts at once.
+func (s *Store) knownEntities(scope acl.Scope, names []entity.Mention, texts int, out *[]Entity, aliases *EntityNames) []queries.Step {
 	keys := []string{}
 	for _, m := range names {
 		if key := entity.CanonicalKey(m.Surface); key != "" {
@@ -143,7 +147,7 @@ func (s *Store) KnownEntities(scope acl.Scope, names []entity.Mention, out *[]En
 	keys = slices.Compact(keys)
 	named := func(ctx context.Context, q *queries.Queries) error {
 		rows, err := q.EntityNamed(ctx, queries.EntityNamedParams{
-			Tenant: scope.Tenant(), Namespaces: scope.Namespaces(), Keys: keys, MaxRows: maxEntities,
+			Tenant: scope.Tenant(), Namespaces: scope.Namespaces(), Keys: keys, MaxRows: int32(maxEntities * texts), //nolint:gosec // bounded by the kernel
 		})
 		if err == nil {
 			*out = toEntities(rows)
@@ -152,7 +156,7 @@ func (s *Store) KnownEntities(scope acl.Scope, names []entity.Mention, out *[]En
 	}
 	also := func(ctx context.Context, q *queries.Queries) error {
 		rows, err := q.EntityAliasNamed(ctx, queries.EntityAliasNamedParams{
-			Tenant: scope.Tenant(), Namespaces: scope.Namespaces(), Keys: keys, MaxRows: maxAliases,
+			Tenant: scope.Tenant(), Namespaces: scope.Namespaces(), Keys: keys, MaxRows: int32(maxAliases * texts), //nolint:gosec // bounded by the kernel
 		})
 		if err == nil {
 			*aliases = nil
@@ -175,75 +179,114 @@ func JoinEntities(found []Entity, aliases EntityNames) []entity.Entity {
 	return out
 }
 
-// LinkEntities returns the steps by which a write that stores a memory in the caller's own
-// namespace also says whom and what it names: they go behind the step that inserts it, in its
-// transaction. New entities are made in that namespace, with ids from newID, unless another
-// writer has made them meanwhile; aliases that are learnt stay there. Entities elsewhere are
-// linked, never changed. The transaction fails with writepath.ErrStale if the caller's scope
-// lacks an entity or the memory is not there; running the steps again adds nothing.
-func (s *Store) LinkEntities(who acl.Identity, memory mem.ID, now time.Time, links []entity.Link, newID func() mem.ID) []queries.Step {
-	tenant, ns, scope := who.Tenant(), who.Namespace().String(), who.Scope().Namespaces()
-	// In one order, so that writers who meet the same new names do not wait for each other in a circle.
-	links = slices.Clone(links)
-	slices.SortStableFunc(links, func(a, b entity.Link) int {
-		return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.Type, b.Type), slices.Compare(a.Entity[:], b.Entity[:]))
-	})
-	var steps []queries.Step
-	var last *entity.Link
-	for i := range links {
-		l := &links[i]
-		if last == nil || last.Key != l.Key || last.Type != l.Type || last.Entity != l.Entity {
-			if l.IsNew() {
-				steps = append(steps, makeEntity(who, memory, now, l, uuid.UUID(newID()))...)
-			} else {
-				steps = append(steps, func(ctx context.Context, q *queries.Queries) error {
-					_, err := q.EntityMention(ctx, queries.EntityMentionParams{
-						MemoryID: uuid.UUID(memory), Namespace: ns, Tenant: tenant, EntityID: uuid.UUID(l.Entity), Namespaces: scope,
-						Surface: l.Mention.Surface,
-					})
-					return err
-				})
-			}
-		}
-		if l.Learns() {
-			steps = append(steps, func(ctx context.Context, q *queries.Queries) error {
-				return q.EntityLearn(ctx, queries.EntityLearnParams{
-					Namespace: ns, AliasKey: entity.CanonicalKey(l.Mention.Surface), Name: l.Mention.Surface, MemoryID: uuid.UUID(memory),
-					CreatedAt: now, Tenant: tenant, EntityID: uuid.UUID(l.Entity), Namespaces: scope,
-				})
-			})
-		}
-		last = l
-	}
-	return steps
+// Named is a new memory and what it names.
+type Named struct {
+	Memory mem.ID
+	Links  []entity.Link
 }
 
-func makeEntity(who acl.Identity, memory mem.ID, now time.Time, l *entity.Link, id uuid.UUID) []queries.Step {
-	tenant, ns := who.Tenant(), who.Namespace().String()
-	keys := []string{}
-	for _, short := range entity.ShortKeys(l.Name, l.Type) {
-		keys = append(keys, short.Key)
+// LinkEntities returns the steps by which a write that stores memories in the caller's own
+// namespace also says whom and what they name: they go behind the steps that insert them, in their
+// transaction. New entities are made in that namespace, with ids from newID unless the link has one,
+// and unless another writer has made them meanwhile; aliases that are learnt stay there. Entities
+// elsewhere are linked, never changed. The transaction fails with writepath.ErrStale if the
+// caller's scope lacks an entity or a memory is not there; running the steps again adds nothing.
+func (s *Store) LinkEntities(who acl.Identity, now time.Time, named []Named, newID func() mem.ID) []queries.Step {
+	l := newLinks(who)
+	for _, n := range named {
+		for i := range n.Links {
+			l.add(n.Memory, &n.Links[i], now, newID)
+		}
 	}
-	return []queries.Step{
-		func(ctx context.Context, q *queries.Queries) error {
-			return q.EntityInsert(ctx, queries.EntityInsertParams{
-				Tenant: tenant, ID: id, Namespace: ns, CanonicalKey: l.Key, Name: l.Name, Type: string(l.Type),
-				CreatedAt: now, Actor: who.Actor(), KeyID: optionalKey(who.KeyID()),
-			})
-		},
-		func(ctx context.Context, q *queries.Queries) error {
-			return q.EntityDeriveMany(ctx, queries.EntityDeriveManyParams{
-				Tenant: tenant, Namespace: ns, CanonicalKey: l.Key, Type: string(l.Type), AliasKeys: keys, CreatedAt: now,
-			})
-		},
-		func(ctx context.Context, q *queries.Queries) error {
-			_, err := q.EntityMentionNew(ctx, queries.EntityMentionNewParams{
-				MemoryID: uuid.UUID(memory), Namespace: ns, Tenant: tenant, CanonicalKey: l.Key, Type: string(l.Type),
-				Surface: l.Mention.Surface,
-			})
-			return err
-		},
+	return l.steps()
+}
+
+// links collects what memories name.
+type links struct {
+	isMade  map[entityName]bool
+	made    queries.EntityInsertManyParams
+	derived queries.EntityDeriveManyParams
+	toNew   queries.EntityMentionNewManyParams
+	toKnown queries.EntityMentionManyParams
+	learnt  queries.EntityLearnManyParams
+}
+
+type entityName struct {
+	key string
+	of  entity.Type
+}
+
+func newLinks(who acl.Identity) *links {
+	tenant, ns, scope := who.Tenant(), who.Namespace().String(), who.Scope().Namespaces()
+	return &links{
+		isMade:  map[entityName]bool{},
+		made:    queries.EntityInsertManyParams{Tenant: tenant, Namespace: ns, Actor: who.Actor(), KeyID: optionalKey(who.KeyID())},
+		derived: queries.EntityDeriveManyParams{Tenant: tenant, Namespace: ns},
+		toNew:   queries.EntityMentionNewManyParams{Tenant: tenant, Namespace: ns},
+		toKnown: queries.EntityMentionManyParams{Tenant: tenant, Namespace: ns, Namespaces: scope},
+		learnt:  queries.EntityLearnManyParams{Tenant: tenant, Namespace: ns, Namespaces: scope},
 	}
+}
+
+func (l *links) add(memory mem.ID, to *entity.Link, now time.Time, newID func() mem.ID) {
+	if to.IsNew() {
+		l.make(to, now, newID)
+		p := &l.toNew
+		p.MemoryIds, p.CanonicalKeys = append(p.MemoryIds, memory.String()), append(p.CanonicalKeys, to.Key)
+		p.Types, p.Surfaces = append(p.Types, string(to.Type)), append(p.Surfaces, to.Mention.Surface)
+		return
+	}
+	p := &l.toKnown
+	p.MemoryIds, p.EntityIds = append(p.MemoryIds, memory.String()), append(p.EntityIds, to.Entity.String())
+	p.Surfaces = append(p.Surfaces, to.Mention.Surface)
+	if to.Learns() {
+		p := &l.learnt
+		p.AliasKeys, p.Names = append(p.AliasKeys, entity.CanonicalKey(to.Mention.Surface)), append(p.Names, to.Mention.Surface)
+		p.MemoryIds, p.EntityIds = append(p.MemoryIds, memory.String()), append(p.EntityIds, to.Entity.String())
+		p.Times = append(p.Times, now)
+	}
+}
+
+// make adds a new entity, once.
+func (l *links) make(to *entity.Link, now time.Time, newID func() mem.ID) {
+	name := entityName{to.Key, to.Type}
+	if l.isMade[name] {
+		return
+	}
+	l.isMade[name] = true
+	id := to.NewID
+	if id.IsZero() {
+		id = newID()
+	}
+	p := &l.made
+	p.Ids, p.CanonicalKeys, p.Names = append(p.Ids, id.String()), append(p.CanonicalKeys, to.Key), append(p.Names, to.Name)
+	p.Types, p.Times = append(p.Types, string(to.Type)), append(p.Times, now)
+	for _, short := range entity.ShortKeys(to.Name, to.Type) {
+		p := &l.derived
+		p.AliasKeys, p.CanonicalKeys = append(p.AliasKeys, short.Key), append(p.CanonicalKeys, to.Key)
+		p.Types, p.Times = append(p.Types, string(to.Type)), append(p.Times, now)
+	}
+}
+
+func (l *links) steps() []queries.Step {
+	var steps []queries.Step
+	add := func(rows int, step queries.Step) {
+		if rows > 0 {
+			steps = append(steps, step)
+		}
+	}
+	add(len(l.made.Ids), func(ctx context.Context, q *queries.Queries) error { return q.EntityInsertMany(ctx, l.made) })
+	add(len(l.derived.AliasKeys), func(ctx context.Context, q *queries.Queries) error { return q.EntityDeriveMany(ctx, l.derived) })
+	add(len(l.toNew.MemoryIds), func(ctx context.Context, q *queries.Queries) error {
+		_, err := q.EntityMentionNewMany(ctx, l.toNew)
+		return err
+	})
+	add(len(l.toKnown.MemoryIds), func(ctx context.Context, q *queries.Queries) error {
+		_, err := q.EntityMentionMany(ctx, l.toKnown)
+		return err
+	})
+	add(len(l.learnt.MemoryIds), func(ctx context.Context, q *queries.Queries) error { return q.EntityLearnMany(ctx, l.learnt) })
+	return steps
 }
 
 // ManagedEntity is an entity that somebody wants to merge or to split.

@@ -45,7 +45,7 @@ func remember(t *testing.T, k *kerneltest.Kit, who kernel.Identity, text string)
 	links := entity.Resolve(entity.Recognise(text), known(t, k, who.Scope(), text))
 	rep, err := k.Write(t.Context(), who, kernel.WriteRequest{Text: text})
 	require.NoError(t, err)
-	steps := openStore(k).LinkEntities(who, rep.Stored[0], k.Clock.Now(), links, freshID)
+	steps := openStore(k).LinkEntities(who, k.Clock.Now(), []store.Named{{Memory: rep.Stored[0], Links: links}}, freshID)
 	require.NoError(t, queries.Pipeline(t.Context(), k.Pool, steps...), "again adds nothing")
 	return links
 }
@@ -106,9 +106,9 @@ func TestLinkEntitiesRefuses(t *testing.T) {
 	foreign := ada[0]
 	foreign.Entity = id
 	s := openStore(k)
-	require.Error(t, queries.Pipeline(t.Context(), k.Pool, s.LinkEntities(sales, rep.Stored[0], k.Clock.Now(), []entity.Link{foreign}, freshID)...))
-	require.Error(t, queries.Pipeline(t.Context(), k.Pool, s.LinkEntities(eng, rep.Stored[0], k.Clock.Now(), []entity.Link{foreign}, freshID)...), "a sibling's memory")
-	require.Error(t, queries.Pipeline(t.Context(), k.Pool, s.LinkEntities(eng, freshID(), k.Clock.Now(), ada, freshID)...), "no memory")
+	require.Error(t, queries.Pipeline(t.Context(), k.Pool, s.LinkEntities(sales, k.Clock.Now(), []store.Named{{Memory: rep.Stored[0], Links: []entity.Link{foreign}}}, freshID)...))
+	require.Error(t, queries.Pipeline(t.Context(), k.Pool, s.LinkEntities(eng, k.Clock.Now(), []store.Named{{Memory: rep.Stored[0], Links: []entity.Link{foreign}}}, freshID)...), "a sibling's memory")
+	require.Error(t, queries.Pipeline(t.Context(), k.Pool, s.LinkEntities(eng, k.Clock.Now(), []store.Named{{Memory: freshID(), Links: ada}}, freshID)...), "no memory")
 	require.Equal(t, 1, count(t, k, `SELECT count(*) FROM memkernel.memory_entities`))
 	require.Equal(t, 1, count(t, k, `SELECT count(*) FROM memkernel.entity_registry`))
 }
@@ -127,7 +127,7 @@ func TestLinkEntitiesAtOnce(t *testing.T) {
 		links := entity.Resolve(entity.Recognise(names[i%2]), nil)
 		require.Len(t, links, 3)
 		wg.Go(func() {
-			errs[i] = queries.Pipeline(t.Context(), k.Pool, openStore(k).LinkEntities(who, rep.Stored[0], k.Clock.Now(), links, freshID)...)
+			errs[i] = queries.Pipeline(t.Context(), k.Pool, openStore(k).LinkEntities(who, k.Clock.Now(), []store.Named{{Memory: rep.Stored[0], Links: links}}, freshID)...)
 		})
 	}
 	wg.Wait()

@@ -70,9 +70,3 @@ func (s *Store) FillGap(ctx context.Context, g *Gap, embedding []float32) error 
 func (s *Store) DeferGap(ctx context.Context, g *Gap, until time.Time) error {
 	return mapErr(queries.New(s.conn()).GapDefer(ctx, queries.GapDeferParams{Tenant: g.Tenant, MemoryID: uuid.UUID(g.Memory), DueAt: until}))
 }
-
-func (w *Write) insertGap() queries.Step {
-	return func(ctx context.Context, q *queries.Queries) error {
-		return q.GapInsert(ctx, queries.GapInsertParams{Tenant: w.Who.Tenant(), MemoryID: uuid.UUID(w.Memory), DueAt: w.Now})
-	}
-}

@@ -27,7 +27,12 @@ type Gate struct {
 	Policies []mem.Policy
 	// Known is the same for statements that rest on it, nil inside a host's transaction.
 	Known *Known
+
+	raw []byte
 }
+
+// SamePolicies reports whether the policies of two gates of one namespace are the same.
+func (g *Gate) SamePolicies(other *Gate) bool { return bytes.Equal(g.raw, other.raw) }
 
 // freshGate reads the gate outside of the host's transaction, on a connection of the pool,
 // for which it waits no longer than for one to append to the audit log with.
@@ -76,6 +81,7 @@ func (s *Store) Gate(ctx context.Context, who acl.Identity, ahead Ahead) (*Gate,
 	out := &Gate{
 		TenantKnown: known, TenantSuspended: row.SuspendedAt != nil,
 		KeyKnown: row.KeyID != nil, KeyExpires: utc(row.KeyExpiresAt), KeyRevoked: utc(row.KeyRevokedAt),
+		raw: bytes.Clone(row.Policies),
 	}
 	// Empty is by far the most common; "[]" needs no decoder.
 	if known && len(row.Policies) > len("[]") {

@@ -213,24 +213,25 @@ func (s *Store) PutPolicy(ctx context.Context, v *mem.PolicyVersion, prior int, 
 	return err
 }
 
-// RetractTarget returns the step that looks at a memory to retract.
-func (s *Store) RetractTarget(scope acl.Scope, own acl.Namespace, id mem.ID, out *writepath.State) []queries.Step {
-	return []queries.Step{lookAtTarget(scope, own, id, nil, out), hidden(scope, id, &out.TargetHidden)}
+// RetractTarget returns the steps that look at a memory to retract now.
+func (s *Store) RetractTarget(scope acl.Scope, own acl.Namespace, id mem.ID, now time.Time, out *writepath.Standing) []queries.Step {
+	return []queries.Step{lookAtTarget(scope, own, id, nil, now, out), hidden(scope, id, &out.TargetHidden)}
 }
 
 // Retract closes a current memory of the caller's own namespace as wrong, with the audit row.
 // It answers writepath.ErrStale, and changes nothing, if the memory has ended meanwhile.
 func (s *Store) Retract(ctx context.Context, who acl.Identity, id mem.ID, note string, now time.Time, event *audit.Event) error {
-	ns, err := queries.New(s.conn()).NamespaceID(ctx, queries.NamespaceIDParams{Tenant: who.Tenant(), Path: who.Namespace().String()})
+	tenant, path := who.Tenant(), who.Namespace().String()
+	ns, err := queries.New(s.conn()).NamespaceID(ctx, queries.NamespaceIDParams{Tenant: tenant, Path: path})
 	if err != nil {
 		return mapErr(staleIfMissing(err))
 	}
 	steps := []queries.Step{func(ctx context.Context, q *queries.Queries) error {
 		_, err := q.MemoryRetract(ctx, queries.MemoryRetractParams{
-			TValidTo: now, Note: note, Tenant: who.Tenant(), ID: uuid.UUID(id), Namespace: who.Namespace().String(),
+			TValidTo: now, Note: note, Tenant: tenant, ID: uuid.UUID(id), Namespace: path,
 		})
 		return err
 	}}
-	steps = append(steps, closeArms(who.Tenant(), who.Namespace().String(), place(ns), id)...)
-	return s.atomic(ctx, append(steps, appendEvent(event), bumpNamespace(who.Tenant(), who.Namespace().String(), 0, 0, optionalID(id)))...)
+	steps = append(steps, closeArms(tenant, path, place(ns), id)...)
+	return s.atomic(ctx, append(steps, appendEvent(event), bumpNamespace(tenant, path, 0, 0, id))...)
 }

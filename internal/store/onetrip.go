@@ -35,7 +35,7 @@ func (s *Store) ReadRecorded(ctx context.Context, who acl.Identity, policies *Kn
 	req := newAnswer(who, event, []mem.ID{id}, func(ctx context.Context, q *queries.Queries, counts bool) error {
 		p.Counts = counts
 		rows, err := q.MemoryReadRecorded(ctx, p)
-		return keepFound(out, rows, err)
+		return keepFound(out, rows, p.Ts, err)
 	})
 	req.read = &readAnswer{p: p, policies: policies, out: out}
 	_, err := s.answers.append(ctx, req)
@@ -91,33 +91,35 @@ func readMany(reads []*appendRequest) queries.Step {
 		Tenant: first.Tenant, KeyID: first.KeyID, Namespaces: first.Namespaces, Policies: first.Policies, Reader: first.Reader,
 		Actor: first.Actor, AgentID: first.AgentID, Op: first.Op,
 	}
-	asked := make(map[uuid.UUID]*Found, len(reads))
+	asked := make(map[uuid.UUID]*readAnswer, len(reads))
 	for _, r := range reads {
 		p.CallIds = append(p.CallIds, r.read.p.CallID.String())
 		p.Ids = append(p.Ids, r.read.p.ID.String())
 		p.Times = append(p.Times, r.read.p.Ts)
-		asked[r.read.p.CallID] = r.read.out
+		asked[r.read.p.CallID] = r.read
 	}
 	return func(ctx context.Context, q *queries.Queries) error {
 		rows, err := q.MemoryReadRecordedMany(ctx, p)
-		for _, out := range asked {
-			out.Memory = nil
+		for _, a := range asked {
+			a.out.Memory = nil
 		}
 		if err != nil {
 			return err
 		}
 		for i := range rows {
 			r := &rows[i]
+			a := asked[r.CallID]
+			if a == nil {
+				continue
+			}
 			m := toMemory(&memoryRow{
 				ID: r.ID, Namespace: r.Namespace, Kind: r.Kind, Text: r.Text, EventTime: r.EventTime, EventEnd: r.EventEnd,
-				AssertionTime: r.AssertionTime, TValidFrom: r.TValidFrom, TValidTo: r.TValidTo, EndReason: r.EndReason, EndNote: r.EndNote,
+				AssertionTime: r.AssertionTime, TValidFrom: r.TValidFrom, TValidTo: r.TValidTo, ExpiresAt: r.ExpiresAt, EndReason: r.EndReason, EndNote: r.EndNote,
 				Supersedes: r.Supersedes, SupersededBy: r.SupersededBy, Status: r.Status, Provenance: r.Provenance, Source: r.Source, Actor: r.Actor, AgentID: r.AgentID,
 				Tokens: r.Tokens, Sensitivity: r.Sensitivity, PiiSubjects: r.PiiSubjects, SecretKinds: r.SecretKinds,
 				Destinations: r.Destinations, Labels: r.Labels,
-			})
-			if out := asked[r.CallID]; out != nil {
-				out.Memory = &m
-			}
+			}, a.p.Ts)
+			a.out.Memory = &m
 		}
 		return nil
 	}
@@ -144,7 +146,7 @@ func (s *Store) ServeRecorded(
 		found = make(map[mem.ID]mem.Memory, len(rows))
 		for i := range rows {
 			row := memoryRow(rows[i])
-			m := toMemory(&row)
+			m := toMemory(&row, event.Time)
 			found[m.ID] = m
 		}
 		return nil
@@ -170,13 +172,18 @@ func newAnswer(
 }
 
 // Eager reports that the write can be tried without looking first: it depends on nothing but
-// its text being new, it names nobody, and all that it refers to is known.
+// its one text being new, it names nobody, and all that it refers to is known.
 func (w *Write) Eager() bool {
-	if w.store.tx != nil || w.IdempotencyKey != "" || !w.Draft.Supersedes.IsZero() || len(w.Mentions) > 0 || w.store.models.id.Load() == 0 {
+	s := w.alone.store
+	if s.tx != nil || w.IdempotencyKey != "" || len(w.drafts) != 1 || s.models.id.Load() == 0 {
 		return false
 	}
-	w.place = w.store.known.get(w.Who.Namespace().String()).place
-	return w.place.ID != 0
+	d := w.drafts[0]
+	if !d.Supersedes.IsZero() || d.ContentKey != "" || len(d.Mentions) > 0 {
+		return false
+	}
+	w.alone.place = s.known.get(w.Who.Namespace().String()).place
+	return w.alone.place.ID != 0
 }
 
 // ApplyEagerly stores the draft as new, together with the check that its caller is let in
@@ -184,18 +191,22 @@ func (w *Write) Eager() bool {
 // where it is known to. writepath.ErrStale reports that it has to be looked at; nothing has
 // been written.
 func (w *Write) ApplyEagerly(ctx context.Context, policies *Known) error {
-	steps, err := w.steps(ctx, writepath.Decision{Action: writepath.Insert})
+	steps, err := w.alone.steps(ctx, []Part{{Write: w, Decisions: []writepath.Decision{{Action: writepath.Insert}}}})
 	if err != nil {
 		return err
 	}
+	d := w.drafts[0]
 	p := queries.GateHoldParams{
 		Tenant: w.Who.Tenant(), KeyID: optionalKey(w.Who.KeyID()), Ts: w.Now, Namespaces: w.Who.Scope().Namespaces(),
-		Policies: policies.raw, Namespace: w.Who.Namespace().String(), DedupeKey: w.Draft.DedupeKey[:],
-		Ns: w.place.ID, TenantID: w.place.TenantID,
+		Policies: policies.raw, Namespace: w.Who.Namespace().String(), DedupeKey: d.DedupeKey[:],
+		Ns: w.alone.place.ID, TenantID: w.alone.place.TenantID, EchoKeys: [][]byte{},
+	}
+	for i := range d.EchoKeys {
+		p.EchoKeys = append(p.EchoKeys, d.EchoKeys[i][:])
 	}
 	hold := func(ctx context.Context, q *queries.Queries) error {
 		_, err := q.GateHold(ctx, p)
 		return err
 	}
-	return w.store.run(ctx, append([]queries.Step{hold}, steps...)...)
+	return w.alone.store.run(ctx, append([]queries.Step{hold}, steps...)...)
 }

@@ -24,30 +24,32 @@ type Found struct {
 // Find returns the steps that look for one memory by id, ended or not, or with a non-zero
 // asOf for the version of its chain that was believed then. The statements sent are the same
 // whether the memory is there, invisible or missing.
-func (s *Store) Find(scope acl.Scope, id mem.ID, asOf time.Time, out *Found) []queries.Step {
+func (s *Store) Find(scope acl.Scope, id mem.ID, asOf, now time.Time, out *Found) []queries.Step {
 	get := func(ctx context.Context, q *queries.Queries) error {
 		rows, err := q.MemoryGet(ctx, queries.MemoryGetParams{
 			Tenant: scope.Tenant(), Namespaces: scope.Namespaces(), ID: uuid.UUID(id),
 		})
-		return keepFound(out, rows, err)
+		return keepFound(out, rows, now, err)
 	}
 	if !asOf.IsZero() {
 		get = func(ctx context.Context, q *queries.Queries) error {
 			rows, err := q.MemoryGetAsOf(ctx, queries.MemoryGetAsOfParams{
 				Tenant: scope.Tenant(), Namespaces: scope.Namespaces(), ID: uuid.UUID(id), AsOf: asOf,
 			})
-			return keepFound(out, rows, err)
+			return keepFound(out, rows, now, err)
 		}
 	}
 	return []queries.Step{get, hidden(scope, id, &out.Hidden)}
 }
 
 // keepFound keeps the one memory that a query brought, if it did.
-func keepFound[R queries.MemoryGetRow | queries.MemoryGetAsOfRow | queries.MemoryReadRecordedRow](out *Found, rows []R, err error) error {
+func keepFound[R queries.MemoryGetRow | queries.MemoryGetAsOfRow | queries.MemoryReadRecordedRow](
+	out *Found, rows []R, now time.Time, err error,
+) error {
 	out.Memory = nil // an attempt before this one may have found what is not there any more
 	if err == nil && len(rows) > 0 {
 		row := memoryRow(rows[0])
-		m := toMemory(&row)
+		m := toMemory(&row, now)
 		out.Memory = &m
 	}
 	return err
@@ -76,7 +78,7 @@ type Page struct {
 
 // History returns the steps that read the chain of a visible memory, newest first: at most
 // limit rows that are older than the row after of the chain, from the newest for the zero ID.
-func (s *Store) History(scope acl.Scope, id, after mem.ID, limit int, out *Page) []queries.Step {
+func (s *Store) History(scope acl.Scope, id, after mem.ID, limit int, now time.Time, out *Page) []queries.Step {
 	list := func(ctx context.Context, q *queries.Queries) error {
 		rows, err := q.MemoryHistory(ctx, queries.MemoryHistoryParams{
 			Tenant: scope.Tenant(), Namespaces: scope.Namespaces(), ID: uuid.UUID(id),
@@ -85,13 +87,13 @@ func (s *Store) History(scope acl.Scope, id, after mem.ID, limit int, out *Page)
 		if err == nil {
 			for _, r := range rows {
 				row := memoryRow(r)
-				out.Memories = append(out.Memories, toMemory(&row))
+				out.Memories = append(out.Memories, toMemory(&row, now))
 			}
 		}
 		return err
 	}
 	visible := func(ctx context.Context, q *queries.Queries) error {
-		t, err := q.MemoryTarget(ctx, queries.MemoryTargetParams{Tenant: scope.Tenant(), ID: uuid.UUID(id), Namespaces: scope.Namespaces()})
+		t, err := q.MemoryTarget(ctx, queries.MemoryTargetParams{Tenant: scope.Tenant(), ID: uuid.UUID(id), Namespaces: scope.Namespaces(), Now: now})
 		out.Visible = err == nil && t.Status == string(mem.StatusActive)
 		return noRows(err)
 	}
@@ -108,9 +110,11 @@ type Filter struct {
 	Kinds []mem.Kind
 	// From and To bound the time in the world, inclusive.
 	From, To time.Time
+	// Now is the present, which has to be set: what has expired by then has ended.
+	Now time.Time
 }
 
-// IsZero reports whether the filter narrows or widens nothing.
+// IsZero reports whether the filter narrows or widens nothing of what is current now.
 func (f *Filter) IsZero() bool {
 	return f.AsOf.IsZero() && !f.Ended && len(f.Kinds) == 0 && f.From.IsZero() && f.To.IsZero()
 }
@@ -123,14 +127,14 @@ func (s *Store) Serve(ctx context.Context, scope acl.Scope, f *Filter, ids []mem
 	}
 	rows, err := queries.New(s.conn()).MemoryServe(ctx, queries.MemoryServeParams{
 		Tenant: scope.Tenant(), Namespaces: scope.Namespaces(), Ids: idStrings(ids),
-		AsOf: optionalTime(f.AsOf), Ended: f.Ended, MaxRows: int32(len(ids)), //nolint:gosec // capped by the kernel
+		AsOf: optionalTime(f.AsOf), Ended: f.Ended, Now: f.Now, MaxRows: int32(len(ids)), //nolint:gosec // capped by the kernel
 	})
 	if err != nil {
 		return nil, mapErr(err)
 	}
 	out := make(map[mem.ID]mem.Memory, len(rows))
 	for i := range rows {
-		m := toMemory(&rows[i])
+		m := toMemory(&rows[i], f.Now)
 		out[m.ID] = m
 	}
 	return out, nil

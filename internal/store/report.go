@@ -22,11 +22,11 @@ type KindStats struct {
 // AuditStats counts the audit rows of one namespace.
 type AuditStats struct{ Total, Denied, Failed int64 }
 
-// Stats returns the steps that count what the scope shows, and the audit rows of one namespace.
-func (s *Store) Stats(scope acl.Scope, own acl.Namespace, kinds *[]KindStats, log *AuditStats) []queries.Step {
+// Stats returns the steps that count what the scope shows now, and the audit rows of one namespace.
+func (s *Store) Stats(scope acl.Scope, own acl.Namespace, now time.Time, kinds *[]KindStats, log *AuditStats) []queries.Step {
 	return []queries.Step{
 		func(ctx context.Context, q *queries.Queries) error {
-			rows, err := q.MemoryStats(ctx, queries.MemoryStatsParams{Tenant: scope.Tenant(), Namespaces: scope.Namespaces()})
+			rows, err := q.MemoryStats(ctx, queries.MemoryStatsParams{Tenant: scope.Tenant(), Namespaces: scope.Namespaces(), Now: now})
 			if err != nil {
 				return err
 			}

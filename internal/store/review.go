@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -13,51 +12,43 @@ import (
 	"github.com/memkernel/memkernel/writepath/conflict"
 )
 
-// Review says what the check for contradictions means for a write.
-type Review struct {
-	// Unchecked has the new memory checked.
-	Unchecked bool
-	// Held keeps it out of sight until then. What it is to replace it replaces when it is
-	// released.
-	Held bool
-	// Job adds the job that checks it, within the transaction; nil leaves it to the next round.
-	// With Brief it sends one statement; see Place.
-	Job   func(ctx context.Context, tx pgx.Tx, id mem.ID) error
-	Brief bool
+// CheckJob adds the job that checks memories that are held, within their transaction.
+type CheckJob struct {
+	// Add sends one statement if Brief says so; see Place.
+	Add   func(ctx context.Context, tx pgx.Tx, ids []mem.ID) error
+	Brief func() bool
 }
 
-func (r *Review) status() mem.Status {
-	if r.Held {
+func statusOf(d *writepath.Draft) mem.Status {
+	if d.Held {
 		return mem.StatusHeld
 	}
 	return mem.StatusActive
 }
 
-// counted returns what a new memory adds to its namespace's counters.
-func (r *Review) counted(length int) (rows, words int64) {
-	if r.Held {
-		return 0, 0
+// send carries out the steps of the parts, with the job that checks what they hold.
+func (b *Batch) send(ctx context.Context, parts []Part, steps []queries.Step) error {
+	var held []mem.ID
+	var job *CheckJob
+	for _, p := range parts {
+		for i, dec := range p.Decisions {
+			if d := p.Write.drafts[i]; dec.Action.Stores() && d.Held {
+				held, job = append(held, d.ID), &p.Write.Check
+			}
+		}
 	}
-	return 1, int64(length)
-}
-
-// send carries out the steps of a decision, with the job if one is called for.
-func (w *Write) send(ctx context.Context, dec writepath.Decision, steps []queries.Step) error {
-	job := w.Review.Job
-	if dec.Action == writepath.Duplicate {
-		job = nil
-	}
-	add := func(ctx context.Context, tx pgx.Tx) error { return job(ctx, tx, w.Memory) }
 	switch {
-	case w.tx != nil:
-		if err := queries.Pipeline(ctx, w.tx, steps...); err != nil || job == nil {
+	case len(held) > 0 && b.tx != nil:
+		if err := queries.Pipeline(ctx, b.tx, steps...); err != nil {
 			return mapErr(err)
 		}
-		return mapErr(add(ctx, w.tx))
-	case job != nil:
-		return w.store.withJob(ctx, steps, w.Review.Brief, add)
+		return mapErr(job.Add(ctx, b.tx, held))
+	case len(held) > 0:
+		return b.store.withJob(ctx, steps, job.Brief(), func(ctx context.Context, tx pgx.Tx) error { return job.Add(ctx, tx, held) })
+	case b.tx != nil:
+		return mapErr(queries.Pipeline(ctx, b.tx, steps...))
 	default:
-		return w.store.atomic(ctx, steps...)
+		return b.store.atomic(ctx, steps...)
 	}
 }
 
@@ -72,18 +63,20 @@ type openCase struct {
 // the incoming one; it is the other of as many as contradict it.
 const maxOpenCases = 1000
 
-// probeCases returns the step that finds the open cases that the write would overturn: it is
-// a person's, and names what it replaces.
-func (w *Write) probeCases() []queries.Step {
-	if w.Draft.Provenance != mem.ProvenanceManual {
+// probeCases returns the step that finds the open cases that a draft would overturn, if it is a
+// person's, and says what it replaces.
+func (w *Write) probeCases(d *draft) []queries.Step {
+	d.cases = nil
+	if d.Provenance != mem.ProvenanceManual {
 		return nil
 	}
 	ns := w.Who.Namespace()
 	return []queries.Step{func(ctx context.Context, q *queries.Queries) error {
 		rows, err := q.CaseOfTarget(ctx, queries.CaseOfTargetParams{
-			Tenant: w.Who.Tenant(), Namespace: ns.String(), Target: uuid.UUID(w.Draft.Supersedes), MaxRows: maxOpenCases,
+			Tenant: w.Who.Tenant(), Namespace: ns.String(), Target: optionalID(d.Supersedes), ContentKey: optional(d.ContentKey),
+			Now: w.Now, MaxRows: maxOpenCases,
 		})
-		w.cases = nil
+		d.cases = nil
 		for _, r := range rows {
 			c := openCase{Case: conflict.Case{
 				Namespace: ns, From: mem.ID(r.FromID), To: mem.ID(r.ToID), State: conflict.Open,
@@ -95,45 +88,47 @@ func (w *Write) probeCases() []queries.Step {
 					c.from.ValidTo = w.Now // when does not matter
 				}
 			}
-			w.cases = append(w.cases, c)
+			d.cases = append(d.cases, c)
 		}
 		return err
 	}}
 }
 
-// Overturns counts the cases that the write settles if it is decided so.
-func (w *Write) Overturns(dec writepath.Decision) int {
-	if dec.Action != writepath.Supersede || w.Review.Held {
-		return 0
+// Overturns counts the cases that the write settles if that is decided on its drafts.
+func (w *Write) Overturns(decisions []writepath.Decision) (n int) {
+	for i, dec := range decisions {
+		if d := w.drafts[i]; dec.Action == writepath.Supersede && !d.Held {
+			n += len(d.cases)
+		}
 	}
-	return len(w.cases)
+	return n
 }
 
 // overturn returns the steps by which a person's memory that replaces another settles the open
 // cases about that one. They go behind the step that ends it: from then on no other can be
 // opened. writepath.ErrStale reports that there are others than were found.
-func (w *Write) overturn(victim mem.ID) ([]queries.Step, error) {
-	if w.Draft.Provenance != mem.ProvenanceManual {
-		return nil, nil
+func (d *stored) overturn() []queries.Step {
+	if d.Provenance != mem.ProvenanceManual {
+		return nil
 	}
-	tenant, ns, actor := w.Who.Tenant(), w.Who.Namespace().String(), w.Who.Actor()
-	by := mem.Memory{ID: w.Memory, Namespace: w.Who.Namespace(), Provenance: w.Draft.Provenance, Supersedes: victim}
-	steps := []queries.Step{func(ctx context.Context, q *queries.Queries) error {
-		_, err := q.CaseOverturn(ctx, queries.CaseOverturnParams{
-			Tenant: tenant, Namespace: ns, ID: uuid.UUID(victim), ResolvedAt: &w.Now, ResolvedBy: actor, Cases: int64(len(w.cases)),
-		})
-		return err
-	}}
-	for i := range w.cases {
-		c := &w.cases[i]
-		settled, err := conflict.Overturn(&c.Case, &by, conflict.Sides{From: c.from})
+	w, cases := d.of, int64(len(d.cases))
+	tenant, ns, victim := w.Who.Tenant(), w.Who.Namespace().String(), d.victim
+	by := mem.Memory{ID: d.ID, Namespace: w.Who.Namespace(), Provenance: d.Provenance, Supersedes: victim}
+	var marks []queries.Step
+	for i := range d.cases {
+		settled, err := conflict.Overturn(&d.cases[i].Case, &by, conflict.Sides{From: d.cases[i].from})
 		if err != nil {
-			// The cases were found for another head than the one that is to be replaced.
-			return nil, fmt.Errorf("%w: %w", writepath.ErrStale, err)
+			cases-- // it is about another head than the one that is to be replaced; that is noticed
+			continue
 		}
 		for _, change := range settled.Changes {
-			steps = append(steps, markCheck(tenant, ns, change.Memory, w.Now))
+			marks = append(marks, markCheck(tenant, ns, change.Memory, w.Now))
 		}
 	}
-	return steps, nil
+	return append([]queries.Step{func(ctx context.Context, q *queries.Queries) error {
+		_, err := q.CaseOverturn(ctx, queries.CaseOverturnParams{
+			Tenant: tenant, Namespace: ns, ID: uuid.UUID(victim), ResolvedAt: &w.Now, ResolvedBy: w.Who.Actor(), Cases: cases,
+		})
+		return err
+	}}, marks...)
 }

@@ -54,7 +54,7 @@ func reach(t *testing.T, k *kerneltest.Kit, scope acl.Scope, ids []mem.ID) map[m
 	for _, id := range ids {
 		var found store.Found
 		var page store.Page
-		steps := append(s.Find(scope, id, time.Time{}, &found), s.History(scope, id, mem.ID{}, 10, &page)...)
+		steps := append(s.Find(scope, id, time.Time{}, time.Time{}, &found), s.History(scope, id, mem.ID{}, 10, time.Time{}, &page)...)
 		require.NoError(t, queries.Pipeline(ctx, k.Pool, steps...))
 		if found.Memory != nil {
 			seen[found.Memory.ID] = true
@@ -96,7 +96,7 @@ func TestStoreKeepsToItsScope(t *testing.T) {
 	s := store.New(k.Pool, hashing.New().Info(), store.AppendOptions{MaxGroup: 1, Timeout: time.Minute})
 	var kinds []store.KindStats
 	var log store.AuditStats
-	require.NoError(t, queries.Pipeline(t.Context(), k.Pool, s.Stats(acl.Scope{}, acl.Namespace{}, &kinds, &log)...))
+	require.NoError(t, queries.Pipeline(t.Context(), k.Pool, s.Stats(acl.Scope{}, acl.Namespace{}, time.Time{}, &kinds, &log)...))
 	require.Empty(t, kinds)
 	require.Zero(t, log)
 	for path := range byPath {

@@ -24,8 +24,9 @@ type settling struct {
 	place      place
 	now        time.Time
 	rows       map[mem.ID]settleRow
-	// twin is the current copy of the text of the memory that may be activated, zero if none.
-	twin mem.ID
+	// twins stand in the place of the memory that may be activated: the copy of its text, and what
+	// is about the same thing.
+	twins []queries.SettleTwinsRow
 
 	steps []queries.Step
 	// rowsDelta and lengthDelta are what the counters change by.
@@ -47,13 +48,20 @@ func lockSettling(
 	ctx context.Context, tx pgx.Tx, ns acl.Namespace, now time.Time, ids []mem.ID, activates mem.ID, more ...queries.Step,
 ) (*settling, error) {
 	s := &settling{tenant: ns.Tenant(), ns: ns.String(), now: now, rows: map[mem.ID]settleRow{}}
-	steps := []queries.Step{
+	var steps []queries.Step
+	if !activates.IsZero() {
+		steps = append(steps, func(ctx context.Context, q *queries.Queries) error {
+			_, err := q.SettleSerialize(ctx, queries.SettleSerializeParams{Namespace: s.ns})
+			return err
+		})
+	}
+	steps = append(steps,
 		func(ctx context.Context, q *queries.Queries) error {
 			rows, err := q.SettleLock(ctx, queries.SettleLockParams{
-				Tenant: s.tenant, Namespace: s.ns, Ids: idStrings(ids), MaxRows: int32(len(ids)), //nolint:gosec // those of a case or a question
+				Tenant: s.tenant, Namespace: s.ns, Ids: idStrings(ids), Now: now, MaxRows: int32(len(ids)), //nolint:gosec // those of a case or a question
 			})
 			for _, r := range rows {
-				s.rows[mem.ID(r.ID)] = settleRow{current: r.TValidTo == nil, status: mem.Status(r.Status), length: int64(r.TermsLength)}
+				s.rows[mem.ID(r.ID)] = settleRow{current: r.Current, status: mem.Status(r.Status), length: int64(r.TermsLength)}
 			}
 			return err
 		},
@@ -64,13 +72,12 @@ func lockSettling(
 			}
 			s.place = place(id)
 			return nil
-		},
-	}
+		})
 	if !activates.IsZero() {
 		steps = append(steps, func(ctx context.Context, q *queries.Queries) error {
-			rows, err := q.SettleTwin(ctx, queries.SettleTwinParams{Tenant: s.tenant, Namespace: s.ns, ID: uuid.UUID(activates)})
-			if err == nil && len(rows) > 0 {
-				s.twin = mem.ID(rows[0])
+			rows, err := q.SettleTwins(ctx, queries.SettleTwinsParams{Tenant: s.tenant, Namespace: s.ns, ID: uuid.UUID(activates), Now: now})
+			if err == nil {
+				s.twins = rows
 			}
 			return err
 		})
@@ -107,21 +114,25 @@ func (s *settling) setStatus(id mem.ID, status mem.Status) {
 	s.become(id, row)
 }
 
-// activate makes a memory active. If its text has a current copy by now it is that one's
-// duplicate, and is closed in its favour: by tells which.
+// activate makes a memory active. If another stands in its place by now, it is that one's
+// duplicate and is closed in its favour: by tells which. The end of one that has expired is put on
+// record first.
 func (s *settling) activate(id mem.ID) (by mem.ID) {
-	if s.twin.IsZero() || !s.rows[s.twin].current && s.known(s.twin) {
-		s.setStatus(id, mem.StatusActive)
-		return mem.ID{}
+	for _, t := range s.twins {
+		twin := mem.ID(t.ID)
+		row, known := s.rows[twin]
+		switch {
+		case t.Expired:
+			s.steps = append(s.steps, expire(s.tenant, s.ns, s.place, twin, s.now)...)
+			s.rowsDelta, s.lengthDelta = s.rowsDelta-1, s.lengthDelta-int64(t.TermsLength)
+		case known && !row.current: // it was closed just now
+		default:
+			s.close(id, twin)
+			return twin
+		}
 	}
-	s.close(id, s.twin)
-	return s.twin
-}
-
-// known reports whether a memory is among those that were locked.
-func (s *settling) known(id mem.ID) bool {
-	_, ok := s.rows[id]
-	return ok
+	s.setStatus(id, mem.StatusActive)
+	return mem.ID{}
 }
 
 func (s *settling) close(id, by mem.ID) {
@@ -153,7 +164,7 @@ func (s *settling) end(id mem.ID) {
 // run carries out what was asked for; the counters come last.
 func (s *settling) run(ctx context.Context, tx pgx.Tx) error {
 	if s.rowsDelta != 0 || s.lengthDelta != 0 {
-		s.add(bumpNamespace(s.tenant, s.ns, s.rowsDelta, s.lengthDelta, nil))
+		s.add(bumpNamespace(s.tenant, s.ns, s.rowsDelta, s.lengthDelta))
 	}
 	return mapErr(queries.Pipeline(ctx, tx, s.steps...))
 }
@@ -226,9 +237,34 @@ func (s *Store) Settle(ctx context.Context, v *Verdict) error {
 				return fmt.Errorf("%w: memory %s is not as it was shown", writepath.ErrStale, id)
 			}
 		}
+		if !activates.IsZero() && others == 0 {
+			if err := s.WithTx(tx).unshown(ctx, v); err != nil {
+				return err
+			}
+		}
 		v.settle(st, others)
 		return st.run(ctx, tx)
 	})
+}
+
+// unshown reports, with writepath.ErrStale, that a memory which is to come into sight would be
+// compared with others by now. That is so if one has come into sight since the question was read: of
+// two that are held neither sees the other before the first is released.
+func (s *Store) unshown(ctx context.Context, v *Verdict) error {
+	now, err := s.Questions(ctx, []Check{*v.Check}, v.Now)
+	if err != nil {
+		return err
+	}
+	shown := map[mem.ID]bool{}
+	for i := range v.Question.Candidates {
+		shown[v.Question.Candidates[i].Memory.ID] = true
+	}
+	for i := range now[0].Candidates {
+		if id := now[0].Candidates[i].Memory.ID; !shown[id] {
+			return fmt.Errorf("%w: memory %s was not shown", writepath.ErrStale, id)
+		}
+	}
+	return nil
 }
 
 func countOthers(ns acl.Namespace, from mem.ID, but *uuid.UUID, out *int64) queries.Step {

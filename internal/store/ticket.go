@@ -237,7 +237,7 @@ func (s *Store) Fail(ctx context.Context, a Attempt, failure string, now time.Ti
 // Decline ends the ticket of an attempt without a memory, together with its audit row; ErrFenced
 // if that is not the attempt's to do any more.
 func (w *Write) Decline(ctx context.Context, receipt []byte, event *audit.Event) error {
-	err := w.store.run(ctx, w.finishTicket(receipt), appendEvent(event))
+	err := w.alone.store.run(ctx, w.finishTicket(receipt), appendEvent(event))
 	if errors.Is(err, writepath.ErrStale) {
 		return fmt.Errorf("%w: %w", ErrFenced, err)
 	}

@@ -72,6 +72,8 @@ type Memory struct {
 	// ValidFrom and ValidTo bound the time in which the kernel believed it: from the first
 	// up to but not including the second, which is zero for a current memory.
 	ValidFrom, ValidTo time.Time
+	// ExpiresAt is when it ends by itself, unless something else ends it before; zero for never.
+	ExpiresAt time.Time
 	// EndReason and EndNote say why a memory is no longer current; empty for a current one.
 	EndReason EndReason
 	EndNote   string

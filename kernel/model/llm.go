@@ -1,6 +1,13 @@
 package model
 
-import "context"
+import (
+	"context"
+	"errors"
+)
+
+// ErrFinal is in the tree of an error after which asking again will not help, such as a refusal
+// or an exhausted budget. Whoever gets it does without the model.
+var ErrFinal = errors.New("asking again will not help")
 
 // LLM is a language model that answers in JSON.
 //
@@ -13,6 +20,14 @@ type LLM interface {
 	// request's schema; a caller must check that it does. It must return promptly with
 	// ctx.Err() when ctx is done. Calling it again may give another answer.
 	Complete(ctx context.Context, req Request) (*Response, error)
+}
+
+// TenantLLM is an LLM that keeps accounts, such as a spend cap, by tenant.
+type TenantLLM interface {
+	LLM
+
+	// For returns the model that the kernel asks on behalf of a tenant. It must not be nil.
+	For(tenant string) LLM
 }
 
 // Request is one prompt.

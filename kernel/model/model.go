@@ -39,3 +39,12 @@ type Embedder interface {
 	// again with the same texts returns the same vectors.
 	Embed(ctx context.Context, texts []string) ([][]float32, error)
 }
+
+// TenantEmbedder is an Embedder that keeps accounts, such as a spend cap, by tenant.
+type TenantEmbedder interface {
+	Embedder
+
+	// For returns the model that the kernel asks on behalf of a tenant: the same model, of the same
+	// Info. It must not be nil.
+	For(tenant string) Embedder
+}

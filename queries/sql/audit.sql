@@ -6,6 +6,18 @@ INSERT INTO memkernel.audit_log (tenant, call_id, ts, namespace, actor, key_id, 
 VALUES (@tenant, @call_id, @ts, @namespace, @actor, sqlc.narg('key_id')::uuid, @agent_id, @op, sqlc.narg('memory_id')::uuid,
     sqlc.narg('purpose')::text, @result, @detail);
 
+-- AuditRecordMany is AuditRecord for many calls. Empty texts stand for NULL.
+-- name: AuditRecordMany :exec
+INSERT INTO memkernel.audit_log (tenant, call_id, ts, namespace, actor, key_id, agent_id, op, memory_id, purpose, result, detail)
+SELECT r.tenant, r.call_id::uuid, r.ts, r.namespace, r.actor, nullif(r.key_id, '')::uuid, r.agent_id, r.op,
+    nullif(r.memory_id, '')::uuid, nullif(r.purpose, ''), r.result, r.detail
+FROM (
+    SELECT unnest(@tenants::text[]) AS tenant, unnest(@call_ids::text[]) AS call_id, unnest(@times::timestamptz[]) AS ts,
+        unnest(@namespaces::text[]) AS namespace, unnest(@actors::text[]) AS actor, unnest(@key_ids::text[]) AS key_id,
+        unnest(@agent_ids::text[]) AS agent_id, unnest(@ops::text[]) AS op, unnest(@memory_ids::text[]) AS memory_id,
+        unnest(@purposes::text[]) AS purpose, unnest(@results::text[]) AS result, unnest(@details::text[]) AS detail
+) AS r;
+
 -- AuditAppend adds the row of one call on its own. No row is added if the call has one already.
 -- name: AuditAppend :execrows
 INSERT INTO memkernel.audit_log (tenant, call_id, ts, namespace, actor, key_id, agent_id, op, memory_id, purpose, result, detail)

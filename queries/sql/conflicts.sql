@@ -5,6 +5,7 @@
 -- keeps others off them until a time. An attempt's number is its fence. embedded reports that
 -- the memory has a vector of the model.
 -- name: CheckClaimMany :many
+-- @sqlc-vet-disable namespace-predicate
 UPDATE memkernel.conflict_checks AS q SET attempts = q.attempts + 1, due_at = @until
 FROM (
     SELECT c.tenant, c.memory_id, t.id AS tenant_id, n.id AS ns FROM memkernel.conflict_checks AS c
@@ -17,22 +18,27 @@ FROM (
 ) AS due
 WHERE q.tenant = due.tenant AND q.memory_id = due.memory_id
 RETURNING q.tenant, q.memory_id, q.namespace, q.seq, q.replaces, q.attempts, due.tenant_id, due.ns, (EXISTS (
-    SELECT 1 FROM memkernel.memory_vectors AS v WHERE v.tenant = due.tenant_id AND v.id = q.memory_id AND v.model = @model))::boolean AS embedded;
+    SELECT 1 FROM memkernel.memory_vectors AS v WHERE v.tenant = due.tenant_id AND v.id = q.memory_id AND v.model = @model))::boolean AS embedded,
+    (EXISTS (SELECT 1 FROM memkernel.memory_objects AS m
+        WHERE m.tenant = q.tenant AND m.id = q.memory_id AND m.status = 'held'))::boolean AS held;
 
--- CheckClaim is CheckClaimMany for one memory.
+-- CheckClaim is CheckClaimMany for some memories.
 -- name: CheckClaim :many
+-- @sqlc-vet-disable namespace-predicate
 UPDATE memkernel.conflict_checks AS q SET attempts = q.attempts + 1, due_at = @until
 FROM (
     SELECT c.tenant, c.memory_id, t.id AS tenant_id, n.id AS ns FROM memkernel.conflict_checks AS c
     JOIN memkernel.tenants AS t ON t.tenant = c.tenant AND t.suspended_at IS NULL
     JOIN memkernel.namespaces AS n ON n.tenant = c.tenant AND n.path = c.namespace
-    WHERE c.tenant = @tenant AND c.memory_id = @memory_id AND c.due_at <= @now
-    LIMIT 1
+    WHERE c.tenant = @tenant AND c.memory_id = ANY((@ids::text[])::uuid[]) AND c.due_at <= @now
+    LIMIT @max_rows
     FOR UPDATE OF c SKIP LOCKED
 ) AS due
 WHERE q.tenant = due.tenant AND q.memory_id = due.memory_id
 RETURNING q.tenant, q.memory_id, q.namespace, q.seq, q.replaces, q.attempts, due.tenant_id, due.ns, (EXISTS (
-    SELECT 1 FROM memkernel.memory_vectors AS v WHERE v.tenant = due.tenant_id AND v.id = q.memory_id AND v.model = @model))::boolean AS embedded;
+    SELECT 1 FROM memkernel.memory_vectors AS v WHERE v.tenant = due.tenant_id AND v.id = q.memory_id AND v.model = @model))::boolean AS embedded,
+    (EXISTS (SELECT 1 FROM memkernel.memory_objects AS m
+        WHERE m.tenant = q.tenant AND m.id = q.memory_id AND m.status = 'held'))::boolean AS held;
 
 -- CheckNearest ranks what a memory is to be compared with by its own vector: what is believed of
 -- its namespace, short enough, not raw and not together with it in a case. Of two that are both
@@ -52,7 +58,7 @@ FROM (
     LIMIT @pool
 ) AS near
 CROSS JOIN LATERAL (
-    SELECT m.namespace, m.t_valid_to, m.status, m.kind, octet_length(m.text) AS bytes,
+    SELECT m.namespace, m.t_valid_to, m.expires_at, m.status, m.kind, octet_length(m.text) AS bytes,
         coalesce((SELECT q.seq FROM memkernel.conflict_checks AS q WHERE q.tenant = @tenant AND q.memory_id = near.id), 0) AS queued,
         (EXISTS (SELECT 1 FROM memkernel.conflict_cases AS c
             WHERE c.tenant = @tenant AND c.from_id = @memory_id AND c.to_id = near.id)
@@ -61,8 +67,8 @@ CROSS JOIN LATERAL (
     FROM memkernel.memory_objects AS m WHERE m.tenant = @tenant AND m.id = near.id
     OFFSET 0
 ) AS m
-WHERE near.distance IS NOT NULL AND m.namespace = @namespace AND m.t_valid_to IS NULL AND m.status = 'active' AND m.kind <> 'raw'
-    AND m.bytes <= @max_bytes::integer AND m.queued < @seq::bigint AND NOT m.in_case
+WHERE near.distance IS NOT NULL AND m.namespace = @namespace AND m.t_valid_to IS NULL AND (m.expires_at IS NULL OR m.expires_at > @now::timestamptz)
+    AND m.status = 'active' AND m.kind <> 'raw' AND m.bytes <= @max_bytes::integer AND m.queued < @seq::bigint AND NOT m.in_case
 ORDER BY near.distance, near.id
 LIMIT @max_rows;
 
@@ -80,7 +86,7 @@ FROM (
     LIMIT @pool
 ) AS near
 CROSS JOIN LATERAL (
-    SELECT m.namespace, m.t_valid_to, m.status, m.kind, octet_length(m.text) AS bytes,
+    SELECT m.namespace, m.t_valid_to, m.expires_at, m.status, m.kind, octet_length(m.text) AS bytes,
         coalesce((SELECT q.seq FROM memkernel.conflict_checks AS q WHERE q.tenant = @tenant AND q.memory_id = near.id), 0) AS queued,
         (EXISTS (SELECT 1 FROM memkernel.conflict_cases AS c
             WHERE c.tenant = @tenant AND c.from_id = @memory_id AND c.to_id = near.id)
@@ -89,8 +95,8 @@ CROSS JOIN LATERAL (
     FROM memkernel.memory_objects AS m WHERE m.tenant = @tenant AND m.id = near.id
     OFFSET 0
 ) AS m
-WHERE near.distance IS NOT NULL AND m.namespace = @namespace AND m.t_valid_to IS NULL AND m.status = 'active' AND m.kind <> 'raw'
-    AND m.bytes <= @max_bytes::integer AND m.queued < @seq::bigint AND NOT m.in_case
+WHERE near.distance IS NOT NULL AND m.namespace = @namespace AND m.t_valid_to IS NULL AND (m.expires_at IS NULL OR m.expires_at > @now::timestamptz)
+    AND m.status = 'active' AND m.kind <> 'raw' AND m.bytes <= @max_bytes::integer AND m.queued < @seq::bigint AND NOT m.in_case
 ORDER BY near.distance, near.id
 LIMIT @max_rows;
 
@@ -99,7 +105,7 @@ LIMIT @max_rows;
 SELECT near.id
 FROM (SELECT unnest(@ids::text[])::uuid AS id, generate_series(1, cardinality(@ids::text[])) AS pos) AS near
 CROSS JOIN LATERAL (
-    SELECT m.namespace, m.t_valid_to, m.status, m.kind, octet_length(m.text) AS bytes,
+    SELECT m.namespace, m.t_valid_to, m.expires_at, m.status, m.kind, octet_length(m.text) AS bytes,
         coalesce((SELECT q.seq FROM memkernel.conflict_checks AS q WHERE q.tenant = @tenant AND q.memory_id = near.id), 0) AS queued,
         (EXISTS (SELECT 1 FROM memkernel.conflict_cases AS c
             WHERE c.tenant = @tenant AND c.from_id = @memory_id AND c.to_id = near.id)
@@ -108,16 +114,21 @@ CROSS JOIN LATERAL (
     FROM memkernel.memory_objects AS m WHERE m.tenant = @tenant AND m.id = near.id
     OFFSET 0
 ) AS m
-WHERE near.id <> @memory_id AND m.namespace = @namespace AND m.t_valid_to IS NULL AND m.status = 'active' AND m.kind <> 'raw'
-    AND m.bytes <= @max_bytes::integer AND m.queued < @seq::bigint AND NOT m.in_case
+WHERE near.id <> @memory_id AND m.namespace = @namespace AND m.t_valid_to IS NULL AND (m.expires_at IS NULL OR m.expires_at > @now::timestamptz)
+    AND m.status = 'active' AND m.kind <> 'raw' AND m.bytes <= @max_bytes::integer AND m.queued < @seq::bigint AND NOT m.in_case
 ORDER BY near.pos
 LIMIT @max_rows;
 
--- CheckHead finds what a held memory is to replace by now.
+-- CheckHead finds what a held memory is to replace by now: for one that is about something, the
+-- current memory that is about the same, if it is not the newer one; for another, what is current
+-- of what its writer named.
 -- name: CheckHead :many
-SELECT h.id FROM memkernel.memory_objects AS h
-WHERE h.tenant = @tenant AND h.namespace = @namespace AND h.status = 'active'
-    AND h.id = memkernel.current_head(@tenant, @namespace, @memory_id)
+SELECT h.id FROM memkernel.memory_objects AS m
+JOIN memkernel.memory_objects AS h ON h.tenant = m.tenant AND h.namespace = m.namespace AND h.status = 'active'
+    AND h.t_valid_to IS NULL AND (h.expires_at IS NULL OR h.expires_at > @now::timestamptz) AND h.id <> m.id
+    AND CASE WHEN m.content_key IS NULL THEN h.id = memkernel.current_head(m.tenant, m.namespace, sqlc.narg('replaces')::uuid)
+        ELSE h.content_key = m.content_key AND (h.t_valid_from, h.id) < (m.t_valid_from, m.id) END
+WHERE m.tenant = @tenant AND m.namespace = @namespace AND m.id = @memory_id
 LIMIT 1;
 
 -- CheckMemoryMany reads memories for a worker, held, disputed and ended ones too, which shows
@@ -126,7 +137,7 @@ LIMIT 1;
 -- name: CheckMemoryMany :many
 -- @sqlc-vet-disable namespace-predicate
 SELECT m.id, m.namespace, m.kind, (CASE WHEN octet_length(m.text) <= @max_bytes::integer THEN m.text ELSE '' END)::text AS text,
-    m.event_time, m.event_end, m.assertion_time, m.t_valid_from, m.t_valid_to,
+    m.event_time, m.event_end, m.assertion_time, m.t_valid_from, m.t_valid_to, m.expires_at,
     m.end_reason, m.end_note, m.supersedes, m.superseded_by, m.status, m.provenance, m.source, m.actor, m.agent_id, m.tokens,
     m.sensitivity, m.pii_subjects, m.secret_kinds, m.destinations, m.labels
 FROM (
@@ -184,30 +195,42 @@ SELECT count(*) AS waiting, coalesce(min(q.marked_at), to_timestamp(0))::timesta
 FROM memkernel.conflict_checks AS q
 WHERE q.tenant = @tenant AND q.namespace = ANY(@namespaces::text[]);
 
+-- SettleSerialize has those that bring memories of a namespace into sight do so one after the
+-- other: each then sees what those before it have brought.
+-- name: SettleSerialize :one
+SELECT pg_advisory_xact_lock(hashtextextended('memkernel settle ' || @namespace::text, 0))::text;
+
 -- SettleLock holds memories of a namespace as they are until the transaction ends. Everybody who
 -- settles anything locks them in this order, before anything else.
 -- name: SettleLock :many
-SELECT m.id, m.status, m.t_valid_to, m.terms_length FROM memkernel.memory_objects AS m
+SELECT m.id, m.status, m.terms_length,
+    (m.t_valid_to IS NULL AND (m.expires_at IS NULL OR m.expires_at > @now::timestamptz))::boolean AS current
+FROM memkernel.memory_objects AS m
 WHERE m.tenant = @tenant AND m.namespace = @namespace AND m.id = ANY((@ids::text[])::uuid[])
 ORDER BY m.id
 LIMIT @max_rows
 FOR UPDATE;
 
--- SettleTwin finds the current copy of the text of a memory that is none, because it was held or
--- disputed, and holds it as it is.
--- name: SettleTwin :many
-SELECT d.id FROM memkernel.memory_objects AS m
-JOIN memkernel.memory_objects AS d ON d.tenant = m.tenant AND d.namespace = m.namespace AND d.dedupe_key = m.dedupe_key
+-- SettleTwins finds what stands in the place of a memory that is out of sight, because it was held
+-- or disputed: the copy of its text and what is about the same. It holds them as they are, those
+-- too that have expired and have no end on record.
+-- name: SettleTwins :many
+SELECT d.id, d.terms_length, coalesce(d.expires_at <= @now::timestamptz, false)::boolean AS expired
+FROM memkernel.memory_objects AS m
+JOIN memkernel.memory_objects AS d ON d.tenant = m.tenant AND d.namespace = m.namespace
+    AND (d.dedupe_key = m.dedupe_key OR d.content_key = m.content_key)
     AND d.t_valid_to IS NULL AND d.status = 'active' AND d.id <> m.id
 WHERE m.tenant = @tenant AND m.namespace = @namespace AND m.id = @id
-LIMIT 1
-FOR SHARE OF d;
+ORDER BY d.id
+LIMIT 2
+FOR UPDATE OF d;
 
 -- SettleStatus makes a current memory believed or not.
 -- name: SettleStatus :one
 WITH changed AS (
     UPDATE memkernel.memory_objects AS m SET status = @status
     WHERE m.tenant = @tenant AND m.id = @id AND m.namespace = @namespace AND m.t_valid_to IS NULL AND m.status = @was
+        AND (m.expires_at IS NULL OR m.expires_at > @now::timestamptz)
     RETURNING m.id
 )
 SELECT memkernel.expect(count(*), 1) FROM changed;
@@ -221,7 +244,9 @@ WITH closed AS (
         end_reason = 'superseded', superseded_by = s.id
     FROM memkernel.memory_objects AS s
     WHERE v.tenant = @tenant AND v.id = @id AND v.namespace = @namespace AND v.t_valid_to IS NULL
+        AND (v.expires_at IS NULL OR v.expires_at > @t_valid_to::timestamptz)
         AND s.tenant = v.tenant AND s.id = @by AND s.namespace = v.namespace AND s.t_valid_to IS NULL
+        AND (s.expires_at IS NULL OR s.expires_at > @t_valid_to::timestamptz)
     RETURNING v.id
 )
 SELECT memkernel.expect(count(*), 1) FROM closed;
@@ -251,7 +276,7 @@ LIMIT @max_rows;
 
 -- CaseMemoryMany reads the memories of cases of a subtree, whatever their status.
 -- name: CaseMemoryMany :many
-SELECT m.id, m.namespace, m.kind, m.text, m.event_time, m.event_end, m.assertion_time, m.t_valid_from, m.t_valid_to,
+SELECT m.id, m.namespace, m.kind, m.text, m.event_time, m.event_end, m.assertion_time, m.t_valid_from, m.t_valid_to, m.expires_at,
     m.end_reason, m.end_note, m.supersedes, m.superseded_by, m.status, m.provenance, m.source, m.actor, m.agent_id, m.tokens,
     m.sensitivity, m.pii_subjects, m.secret_kinds, m.destinations, m.labels
 FROM memkernel.memory_objects AS m
@@ -294,11 +319,15 @@ WITH moved AS (
 )
 SELECT memkernel.expect(count(*), 1) FROM moved;
 
--- CaseOfTarget finds the open cases about what is current of what a memory has become, which a
--- write wants to replace, with the incoming memory of each as it is.
+-- CaseOfTarget finds the open cases about what a write is to replace, which is what is current of
+-- a memory that it names, or about the same thing; with the incoming memory of each as it is.
 -- name: CaseOfTarget :many
-SELECT c.from_id, c.to_id, c.action, c.reason, f.status AS from_status, (f.t_valid_to IS NULL)::boolean AS from_current
-FROM (SELECT memkernel.current_head(@tenant, @namespace, @target) AS id) AS h
+SELECT c.from_id, c.to_id, c.action, c.reason, f.status AS from_status,
+    (f.t_valid_to IS NULL AND (f.expires_at IS NULL OR f.expires_at > @now::timestamptz))::boolean AS from_current
+FROM (SELECT coalesce(memkernel.current_head(@tenant, @namespace, sqlc.narg('target')::uuid), (
+    SELECT m.id FROM memkernel.memory_objects AS m
+    WHERE m.tenant = @tenant AND m.namespace = @namespace AND m.content_key = sqlc.narg('content_key')::text
+        AND m.t_valid_to IS NULL AND m.status = 'active')) AS id) AS h
 JOIN memkernel.conflict_cases AS c ON c.tenant = @tenant AND c.namespace = @namespace AND c.state = 'open'
     AND (c.from_id = h.id OR c.to_id = h.id)
 LEFT JOIN memkernel.memory_objects AS f ON f.tenant = @tenant AND f.namespace = @namespace AND f.id = c.from_id

@@ -1,52 +1,75 @@
--- EntityInsert makes an entity unless the namespace has one of that name and type. Whoever
--- meets the same name at once waits for the first and then finds its entity.
--- name: EntityInsert :exec
+-- EntityInsertMany makes entities, those left out of which the namespace has one of that name and
+-- type. Whoever meets the same names at once waits for the first and then finds its entities; a
+-- common order keeps them from waiting for each other.
+-- name: EntityInsertMany :exec
 INSERT INTO memkernel.entity_registry (tenant, id, namespace, canonical_key, name, type, created_at, actor, key_id)
-VALUES (@tenant, @id, @namespace, @canonical_key, @name, @type, @created_at, @actor, sqlc.narg('key_id')::uuid)
+SELECT @tenant, r.id::uuid, @namespace, r.canonical_key, r.name, r.type, r.created_at, @actor, sqlc.narg('key_id')::uuid
+FROM (
+    SELECT unnest((SELECT @ids::text[])::text[]) AS id, unnest((SELECT @canonical_keys::text[])::text[]) AS canonical_key,
+        unnest((SELECT @names::text[])::text[]) AS name, unnest((SELECT @types::text[])::text[]) AS type,
+        unnest((SELECT @times::timestamptz[])::timestamptz[]) AS created_at
+) AS r
+ORDER BY r.canonical_key COLLATE "C", r.type
 ON CONFLICT (tenant, namespace, canonical_key, type) DO NOTHING;
 
--- EntityDeriveMany keeps the short forms of the name of an entity of the writer's namespace.
+-- EntityDeriveMany keeps short forms of the names of entities of the writer's namespace.
 -- name: EntityDeriveMany :exec
 INSERT INTO memkernel.entity_aliases (tenant, namespace, alias_key, entity_id, derived, name, created_at)
-SELECT e.tenant, e.namespace, s.alias_key, e.id, true, s.alias_key, @created_at
-FROM memkernel.entity_registry AS e
-CROSS JOIN LATERAL (SELECT unnest((SELECT @alias_keys::text[])::text[]) AS alias_key) AS s
-WHERE e.tenant = @tenant AND e.namespace = @namespace AND e.canonical_key = @canonical_key AND e.type = @type
+SELECT e.tenant, e.namespace, r.alias_key, e.id, true, r.alias_key, r.created_at
+FROM (
+    SELECT unnest((SELECT @alias_keys::text[])::text[]) AS alias_key, unnest((SELECT @canonical_keys::text[])::text[]) AS canonical_key,
+        unnest((SELECT @types::text[])::text[]) AS type, unnest((SELECT @times::timestamptz[])::timestamptz[]) AS created_at
+) AS r
+JOIN memkernel.entity_registry AS e ON e.tenant = @tenant AND e.namespace = @namespace AND e.canonical_key = r.canonical_key AND e.type = r.type
+ORDER BY r.alias_key COLLATE "C", e.id
 ON CONFLICT DO NOTHING;
 
--- EntityMentionNew links a memory of the namespace to the namespace's entity of a name and type.
--- name: EntityMentionNew :one
+-- EntityMentionNewMany links memories of the namespace to the namespace's entities of a name and type.
+-- name: EntityMentionNewMany :one
 WITH found AS (
-    SELECT e.id, m.id AS memory_id FROM memkernel.entity_registry AS e
-    JOIN memkernel.memory_objects AS m ON m.tenant = e.tenant AND m.id = @memory_id AND m.namespace = @namespace
-    WHERE e.tenant = @tenant AND e.namespace = @namespace AND e.canonical_key = @canonical_key AND e.type = @type
+    SELECT e.id, m.id AS memory_id, r.surface
+    FROM (
+        SELECT unnest((SELECT @memory_ids::text[])::text[])::uuid AS memory_id, unnest((SELECT @canonical_keys::text[])::text[]) AS canonical_key,
+            unnest((SELECT @types::text[])::text[]) AS type, unnest((SELECT @surfaces::text[])::text[]) AS surface
+    ) AS r
+    JOIN memkernel.entity_registry AS e ON e.tenant = @tenant AND e.namespace = @namespace AND e.canonical_key = r.canonical_key AND e.type = r.type
+    JOIN memkernel.memory_objects AS m ON m.tenant = @tenant AND m.id = r.memory_id AND m.namespace = @namespace
 ), made AS (
     INSERT INTO memkernel.memory_entities (tenant, memory_id, entity_id, namespace, surface)
-    SELECT @tenant, f.memory_id, f.id, @namespace, @surface FROM found AS f
+    SELECT @tenant, f.memory_id, f.id, @namespace, f.surface FROM found AS f
     ON CONFLICT DO NOTHING
 )
-SELECT memkernel.expect(count(*), 1) FROM found;
+SELECT memkernel.expect(count(*), cardinality((SELECT @memory_ids::text[])::text[])) FROM found;
 
--- EntityMention links a memory of the namespace to an entity that the namespace sees.
--- name: EntityMention :one
+-- EntityMentionMany links memories of the namespace to entities that the namespace sees.
+-- name: EntityMentionMany :one
 WITH found AS (
-    SELECT e.id, m.id AS memory_id FROM memkernel.entity_registry AS e
-    JOIN memkernel.memory_objects AS m ON m.tenant = e.tenant AND m.id = @memory_id AND m.namespace = @namespace
-    WHERE e.tenant = @tenant AND e.id = @entity_id AND e.namespace = ANY(@namespaces::text[])
+    SELECT e.id, m.id AS memory_id, r.surface
+    FROM (
+        SELECT unnest((SELECT @memory_ids::text[])::text[])::uuid AS memory_id, unnest((SELECT @entity_ids::text[])::text[])::uuid AS entity_id,
+            unnest((SELECT @surfaces::text[])::text[]) AS surface
+    ) AS r
+    JOIN memkernel.entity_registry AS e ON e.tenant = @tenant AND e.id = r.entity_id AND e.namespace = ANY((SELECT @namespaces::text[])::text[])
+    JOIN memkernel.memory_objects AS m ON m.tenant = @tenant AND m.id = r.memory_id AND m.namespace = @namespace
 ), made AS (
     INSERT INTO memkernel.memory_entities (tenant, memory_id, entity_id, namespace, surface)
-    SELECT @tenant, f.memory_id, f.id, @namespace, @surface FROM found AS f
+    SELECT @tenant, f.memory_id, f.id, @namespace, f.surface FROM found AS f
     ON CONFLICT DO NOTHING
 )
-SELECT memkernel.expect(count(*), 1) FROM found;
+SELECT memkernel.expect(count(*), cardinality((SELECT @memory_ids::text[])::text[])) FROM found;
 
--- EntityLearn keeps a name that a memory of the namespace has for an entity that it sees, in
--- that namespace.
--- name: EntityLearn :exec
+-- EntityLearnMany keeps names that memories of the namespace have for entities that it sees, in
+-- that namespace; of equal ones the first.
+-- name: EntityLearnMany :exec
 INSERT INTO memkernel.entity_aliases (tenant, namespace, alias_key, entity_id, derived, name, memory_id, created_at)
-SELECT e.tenant, @namespace, @alias_key, e.id, false, @name, @memory_id::uuid, @created_at
-FROM memkernel.entity_registry AS e
-WHERE e.tenant = @tenant AND e.id = @entity_id AND e.namespace = ANY(@namespaces::text[])
+SELECT e.tenant, @namespace, r.alias_key, e.id, false, r.name, r.memory_id::uuid, r.created_at
+FROM (
+    SELECT unnest((SELECT @alias_keys::text[])::text[]) AS alias_key, unnest((SELECT @names::text[])::text[]) AS name,
+        unnest((SELECT @memory_ids::text[])::text[]) AS memory_id, unnest((SELECT @entity_ids::text[])::text[]) AS entity_id,
+        unnest((SELECT @times::timestamptz[])::timestamptz[]) AS created_at
+) AS r
+JOIN memkernel.entity_registry AS e ON e.tenant = @tenant AND e.id = r.entity_id::uuid AND e.namespace = ANY((SELECT @namespaces::text[])::text[])
+ORDER BY r.alias_key COLLATE "C", e.id, r.memory_id
 ON CONFLICT DO NOTHING;
 
 -- EntityList pages through the visible entities, by name.
@@ -77,19 +100,28 @@ LIMIT @max_rows;
 -- EntityNamed finds the visible entities that go by one of the names, or a short form of
 -- theirs, and what they have been merged into.
 -- name: EntityNamed :many
-WITH RECURSIVE chain AS (
-    SELECT e.id, e.merged_into FROM memkernel.entity_registry AS e
-    WHERE e.tenant = @tenant AND e.namespace = ANY(@namespaces::text[]) AND (e.canonical_key = ANY(@keys::text[])
-        OR e.id IN (SELECT a.entity_id FROM memkernel.entity_aliases AS a
-            WHERE a.tenant = @tenant AND a.namespace = ANY(@namespaces::text[]) AND a.alias_key = ANY(@keys::text[])))
+WITH RECURSIVE found AS (
+    (
+        SELECT e.id, e.namespace, e.canonical_key, e.name, e.type, e.created_at, e.actor, e.merged_into
+        FROM memkernel.entity_registry AS e
+        WHERE e.tenant = @tenant AND e.namespace = ANY((SELECT @namespaces::text[])::text[])
+            AND e.canonical_key = ANY((SELECT @keys::text[])::text[])
+        UNION
+        SELECT e.id, e.namespace, e.canonical_key, e.name, e.type, e.created_at, e.actor, e.merged_into
+        FROM memkernel.entity_aliases AS a
+        JOIN memkernel.entity_registry AS e ON e.tenant = a.tenant AND e.id = a.entity_id AND e.namespace = ANY((SELECT @namespaces::text[])::text[])
+        WHERE a.tenant = @tenant AND a.namespace = ANY((SELECT @namespaces::text[])::text[])
+            AND a.alias_key = ANY((SELECT @keys::text[])::text[])
+    )
     UNION
-    SELECT n.id, n.merged_into FROM chain AS c
-    JOIN memkernel.entity_registry AS n ON n.tenant = @tenant AND n.id = c.merged_into AND n.namespace = ANY(@namespaces::text[])
+    SELECT n.id, n.namespace, n.canonical_key, n.name, n.type, n.created_at, n.actor, n.merged_into
+    FROM found AS f
+    JOIN memkernel.entity_registry AS n ON n.tenant = @tenant AND n.id = f.merged_into AND n.namespace = ANY((SELECT @namespaces::text[])::text[])
+    WHERE f.merged_into IS NOT NULL
 )
-SELECT e.id, e.namespace, e.canonical_key, e.name, e.type, e.created_at, e.actor, e.merged_into
-FROM chain AS c
-JOIN memkernel.entity_registry AS e ON e.tenant = @tenant AND e.id = c.id AND e.namespace = ANY(@namespaces::text[])
-ORDER BY e.canonical_key, e.id
+SELECT f.id, f.namespace, f.canonical_key, f.name, f.type, f.created_at, f.actor, f.merged_into
+FROM found AS f
+ORDER BY f.canonical_key, f.id
 LIMIT @max_rows;
 
 -- EntityAliasMany lists the visible names that entities have been called by.
@@ -104,7 +136,8 @@ LIMIT @max_rows;
 -- name: EntityAliasNamed :many
 SELECT a.entity_id, a.namespace, a.alias_key, a.name
 FROM memkernel.entity_aliases AS a
-WHERE a.tenant = @tenant AND a.namespace = ANY(@namespaces::text[]) AND a.alias_key = ANY(@keys::text[]) AND NOT a.derived
+WHERE a.tenant = @tenant AND a.namespace = ANY((SELECT @namespaces::text[])::text[])
+    AND a.alias_key = ANY((SELECT @keys::text[])::text[]) AND NOT a.derived
 ORDER BY a.alias_key, a.entity_id, a.namespace
 LIMIT @max_rows;
 

@@ -1,8 +1,9 @@
 -- Memories that were stored without a vector because the model was down.
 
--- GapInsert comes with the memory that it is about.
--- name: GapInsert :exec
-INSERT INTO memkernel.embedding_gaps (tenant, memory_id, due_at) VALUES (@tenant, @memory_id, @due_at);
+-- GapInsertMany comes with the memories that it is about.
+-- name: GapInsertMany :exec
+INSERT INTO memkernel.embedding_gaps (tenant, memory_id, due_at)
+SELECT @tenant, unnest((SELECT @memory_ids::text[])::text[])::uuid, unnest((SELECT @times::timestamptz[])::timestamptz[]);
 
 -- GapList returns texts to embed, of all tenants that are served: for a worker, which shows
 -- them to the model and to nobody else. What was erased has a gap, and no text.

@@ -10,7 +10,7 @@ SELECT
     k.revoked_at AS key_revoked_at,
     coalesce((
         SELECT jsonb_agg(q.document ORDER BY q.namespace)
-        FROM (SELECT unnest(@namespaces::text[]) AS path) AS visible
+        FROM (SELECT unnest((SELECT @namespaces::text[])::text[]) AS path) AS visible
         CROSS JOIN LATERAL (
             SELECT p.namespace, p.document FROM memkernel.policies AS p
             WHERE p.tenant = t.tenant AND p.namespace = visible.path
@@ -18,5 +18,5 @@ SELECT
         ) AS q
     ), '[]')::jsonb AS policies
 FROM memkernel.tenants AS t
-LEFT JOIN memkernel.api_keys AS k ON k.tenant = t.tenant AND k.id = sqlc.narg('key_id')::uuid
+LEFT JOIN memkernel.api_keys AS k ON k.tenant = t.tenant AND k.id = (SELECT sqlc.narg('key_id')::uuid)
 WHERE t.tenant = @tenant;

@@ -8,7 +8,7 @@
 -- its audit row.
 -- name: MemoryReadRecorded :many
 WITH found AS (
-    SELECT m.id, m.namespace, m.kind, m.text, m.event_time, m.event_end, m.assertion_time, m.t_valid_from, m.t_valid_to,
+    SELECT m.id, m.namespace, m.kind, m.text, m.event_time, m.event_end, m.assertion_time, m.t_valid_from, m.t_valid_to, m.expires_at,
         m.end_reason, m.end_note, m.supersedes, m.superseded_by, m.status, m.provenance, m.source, m.actor, m.agent_id, m.tokens,
     m.sensitivity, m.pii_subjects, m.secret_kinds, m.destinations, m.labels
     FROM memkernel.tenants AS t
@@ -38,7 +38,7 @@ WITH found AS (
     ON CONFLICT (tenant, reader, memory_id) DO UPDATE
     SET hits = a.hits + 1, last_at = greatest(a.last_at, excluded.last_at)
 )
-SELECT f.id, f.namespace, f.kind, f.text, f.event_time, f.event_end, f.assertion_time, f.t_valid_from, f.t_valid_to,
+SELECT f.id, f.namespace, f.kind, f.text, f.event_time, f.event_end, f.assertion_time, f.t_valid_from, f.t_valid_to, f.expires_at,
     f.end_reason, f.end_note, f.supersedes, f.superseded_by, f.status, f.provenance, f.source, f.actor, f.agent_id, f.tokens,
     f.sensitivity, f.pii_subjects, f.secret_kinds, f.destinations, f.labels
 FROM found AS f
@@ -51,7 +51,7 @@ WITH asked AS (
     SELECT unnest((SELECT @call_ids::text[])::text[])::uuid AS call_id, unnest((SELECT @ids::text[])::text[])::uuid AS id,
         unnest((SELECT @times::timestamptz[])::timestamptz[]) AS ts
 ), found AS (
-    SELECT a.call_id, a.ts, m.id, m.namespace, m.kind, m.text, m.event_time, m.event_end, m.assertion_time, m.t_valid_from, m.t_valid_to,
+    SELECT a.call_id, a.ts, m.id, m.namespace, m.kind, m.text, m.event_time, m.event_end, m.assertion_time, m.t_valid_from, m.t_valid_to, m.expires_at,
         m.end_reason, m.end_note, m.supersedes, m.superseded_by, m.status, m.provenance, m.source, m.actor, m.agent_id, m.tokens,
         m.sensitivity, m.pii_subjects, m.secret_kinds, m.destinations, m.labels
     FROM memkernel.tenants AS t
@@ -76,7 +76,7 @@ WITH asked AS (
     SELECT @tenant, f.call_id, f.ts, @reader, @actor, sqlc.narg('key_id')::uuid, @agent_id, @op, f.id, 'ok', 'tokens=' || f.tokens
     FROM found AS f
 )
-SELECT f.call_id, f.id, f.namespace, f.kind, f.text, f.event_time, f.event_end, f.assertion_time, f.t_valid_from, f.t_valid_to,
+SELECT f.call_id, f.id, f.namespace, f.kind, f.text, f.event_time, f.event_end, f.assertion_time, f.t_valid_from, f.t_valid_to, f.expires_at,
     f.end_reason, f.end_note, f.supersedes, f.superseded_by, f.status, f.provenance, f.source, f.actor, f.agent_id, f.tokens,
     f.sensitivity, f.pii_subjects, f.secret_kinds, f.destinations, f.labels
 FROM found AS f
@@ -87,7 +87,7 @@ LIMIT 10000;
 -- nothing is recorded, and what is returned is no answer; a caller that is not let in gets none.
 -- name: MemoryServeRecorded :many
 WITH served AS (
-    SELECT m.id, m.namespace, m.kind, m.text, m.event_time, m.event_end, m.assertion_time, m.t_valid_from, m.t_valid_to,
+    SELECT m.id, m.namespace, m.kind, m.text, m.event_time, m.event_end, m.assertion_time, m.t_valid_from, m.t_valid_to, m.expires_at,
         m.end_reason, m.end_note, m.supersedes, m.superseded_by, m.status, m.provenance, m.source, m.actor, m.agent_id, m.tokens,
     m.sensitivity, m.pii_subjects, m.secret_kinds, m.destinations, m.labels
     FROM memkernel.memory_objects AS m
@@ -110,7 +110,8 @@ WITH served AS (
         AND CASE
             WHEN sqlc.narg('as_of')::timestamptz IS NOT NULL
                 THEN m.t_valid_from <= sqlc.narg('as_of') AND (m.t_valid_to IS NULL OR m.t_valid_to > sqlc.narg('as_of'))
-            ELSE @ended::boolean OR m.t_valid_to IS NULL
+                    AND (m.expires_at IS NULL OR m.expires_at > sqlc.narg('as_of'))
+            ELSE @ended::boolean OR (m.t_valid_to IS NULL AND (m.expires_at IS NULL OR m.expires_at > @ts::timestamptz))
         END
 ), recorded AS (
     INSERT INTO memkernel.audit_log (tenant, call_id, ts, namespace, actor, key_id, agent_id, op, purpose, result, detail)
@@ -123,7 +124,7 @@ WITH served AS (
     ON CONFLICT (tenant, reader, memory_id) DO UPDATE
     SET hits = a.hits + 1, last_at = greatest(a.last_at, excluded.last_at)
 )
-SELECT s.id, s.namespace, s.kind, s.text, s.event_time, s.event_end, s.assertion_time, s.t_valid_from, s.t_valid_to,
+SELECT s.id, s.namespace, s.kind, s.text, s.event_time, s.event_end, s.assertion_time, s.t_valid_from, s.t_valid_to, s.expires_at,
     s.end_reason, s.end_note, s.supersedes, s.superseded_by, s.status, s.provenance, s.source, s.actor, s.agent_id, s.tokens,
     s.sensitivity, s.pii_subjects, s.secret_kinds, s.destinations, s.labels
 FROM served AS s
@@ -131,18 +132,18 @@ LIMIT cardinality(@ids::text[]);
 
 -- GateHold aborts the transaction of a write unless GateRead would let its caller in with the
 -- policies that the kernel knows, unless the namespace's integers are the ones it knows, and
--- unless nothing says the text already.
+-- unless nothing says the text already, nor any of the texts in it that was handed out to the writer.
 -- name: GateHold :one
 SELECT memkernel.expect(count(*), 1)
 FROM memkernel.tenants AS t
-JOIN memkernel.namespaces AS n ON n.tenant = t.tenant AND n.path = @namespace AND n.id = @ns AND n.tenant_id = @tenant_id
-LEFT JOIN memkernel.api_keys AS k ON k.tenant = t.tenant AND k.id = sqlc.narg('key_id')::uuid
+JOIN memkernel.namespaces AS n ON n.tenant = t.tenant AND n.path = @namespace AND n.id = (SELECT @ns::integer) AND n.tenant_id = (SELECT @tenant_id::integer)
+LEFT JOIN memkernel.api_keys AS k ON k.tenant = t.tenant AND k.id = (SELECT sqlc.narg('key_id')::uuid)
 WHERE t.tenant = @tenant AND t.suspended_at IS NULL
-    AND (sqlc.narg('key_id')::uuid IS NULL OR (k.id IS NOT NULL
+    AND ((SELECT sqlc.narg('key_id')::uuid) IS NULL OR (k.id IS NOT NULL
         AND (k.expires_at IS NULL OR k.expires_at > @ts::timestamptz) AND (k.revoked_at IS NULL OR k.revoked_at > @ts::timestamptz)))
-    AND @policies::jsonb = coalesce((
+    AND (SELECT @policies::jsonb) = coalesce((
         SELECT jsonb_agg(q.document ORDER BY q.namespace)
-        FROM (SELECT unnest(@namespaces::text[]) AS path) AS visible
+        FROM (SELECT unnest((SELECT @namespaces::text[])::text[]) AS path) AS visible
         CROSS JOIN LATERAL (
             SELECT p.namespace, p.document FROM memkernel.policies AS p
             WHERE p.tenant = t.tenant AND p.namespace = visible.path
@@ -152,7 +153,12 @@ WHERE t.tenant = @tenant AND t.suspended_at IS NULL
     AND NOT EXISTS (
         SELECT 1 FROM memkernel.memory_objects AS m
         WHERE m.tenant = @tenant AND m.namespace = @namespace AND m.dedupe_key = @dedupe_key
-            AND m.t_valid_to IS NULL AND m.status = 'active');
+            AND m.t_valid_to IS NULL AND m.status = 'active')
+    AND NOT EXISTS (
+        SELECT 1 FROM memkernel.memory_objects AS m
+        JOIN memkernel.memory_access AS a ON a.tenant = m.tenant AND a.reader = @namespace AND a.memory_id = m.id
+        WHERE m.tenant = @tenant AND m.namespace = ANY((SELECT @namespaces::text[])::text[])
+            AND m.dedupe_key = ANY((SELECT @echo_keys::bytea[])::bytea[]) AND m.t_valid_to IS NULL AND m.status = 'active');
 
 -- GateStill aborts the transaction unless GateRead would let the caller in with the policies
 -- that the kernel knows: GateHold for what does not depend on other memories.

@@ -1,6 +1,11 @@
 -- The arms come in two shapes: over the narrow tables alone for the ordinary search, and
 -- joined with the rows for one with conditions on time, kind or ended rows. Both take the
 -- namespaces that the caller sees.
+--
+-- The narrow tables know of an end that is on record. What has expired since is looked for once
+-- in a statement and left out; it is put in an array and taken out again because the planner,
+-- which knows nothing of its length, then always makes a hash of it. With nothing in it that
+-- costs nothing.
 
 -- name: PostingList :many
 SELECT t.id, t.term, t.tf, t.length, t.tokens
@@ -9,6 +14,9 @@ WHERE t.tenant = (SELECT x.id FROM memkernel.tenants AS x WHERE x.tenant = @tena
     AND t.ns = ANY((SELECT array_agg(n.id) FROM memkernel.namespaces AS n
         WHERE n.tenant = @tenant AND n.path = ANY((SELECT @namespaces::text[])::text[]))::integer[])
     AND t.term = ANY(@terms::bigint[]) AND t.live
+    AND t.id NOT IN (SELECT unnest(ARRAY(SELECT d.id FROM memkernel.memory_objects AS d
+        WHERE d.tenant = @tenant AND d.namespace = ANY((SELECT @namespaces::text[])::text[])
+            AND d.expires_at <= (SELECT @now::timestamptz) AND d.t_valid_to IS NULL)))
 LIMIT @max_rows;
 
 -- name: PostingListFiltered :many
@@ -23,7 +31,8 @@ WHERE t.tenant = (SELECT x.id FROM memkernel.tenants AS x WHERE x.tenant = @tena
     AND CASE
         WHEN sqlc.narg('as_of')::timestamptz IS NOT NULL
             THEN m.t_valid_from <= sqlc.narg('as_of') AND (m.t_valid_to IS NULL OR m.t_valid_to > sqlc.narg('as_of'))
-        ELSE @ended::boolean OR m.t_valid_to IS NULL
+                AND (m.expires_at IS NULL OR m.expires_at > sqlc.narg('as_of'))
+        ELSE @ended::boolean OR (m.t_valid_to IS NULL AND (m.expires_at IS NULL OR m.expires_at > @now::timestamptz))
     END
     AND (cardinality(@kinds::text[]) = 0 OR m.kind = ANY(@kinds::text[]))
     AND (sqlc.narg('event_from')::timestamptz IS NULL
@@ -39,7 +48,8 @@ WHERE m.tenant = @tenant AND m.namespace = ANY(@namespaces::text[]) AND m.status
     AND CASE
         WHEN sqlc.narg('as_of')::timestamptz IS NOT NULL
             THEN m.t_valid_from <= sqlc.narg('as_of') AND (m.t_valid_to IS NULL OR m.t_valid_to > sqlc.narg('as_of'))
-        ELSE @ended::boolean OR m.t_valid_to IS NULL
+                AND (m.expires_at IS NULL OR m.expires_at > sqlc.narg('as_of'))
+        ELSE @ended::boolean OR (m.t_valid_to IS NULL AND (m.expires_at IS NULL OR m.expires_at > @now::timestamptz))
     END
     AND (cardinality(@kinds::text[]) = 0 OR m.kind = ANY(@kinds::text[]))
     AND (sqlc.narg('event_from')::timestamptz IS NULL
@@ -58,6 +68,9 @@ CROSS JOIN LATERAL (
     SELECT v.id, v.tokens, (v.embedding <#> (SELECT ((@embedding::real[])::vector))) AS distance
     FROM memkernel.memory_vectors AS v
     WHERE v.tenant = n.tenant_id AND v.ns >= n.id AND v.ns <= n.id AND v.model = @model AND v.live AND v.dim <= 500
+        AND v.id NOT IN (SELECT unnest(ARRAY(SELECT d.id FROM memkernel.memory_objects AS d
+            WHERE d.tenant = @tenant AND d.namespace = ANY((SELECT @namespaces::text[])::text[])
+                AND d.expires_at <= (SELECT @now::timestamptz) AND d.t_valid_to IS NULL)))
     ORDER BY distance, v.id
     LIMIT @max_rows
 ) AS near
@@ -73,6 +86,9 @@ CROSS JOIN LATERAL (
     SELECT v.id, v.tokens, (v.embedding <#> (SELECT ((@embedding::real[])::vector))) AS distance
     FROM memkernel.memory_vectors AS v
     WHERE v.tenant = n.tenant_id AND v.ns >= n.id AND v.ns <= n.id AND v.model = @model AND v.live AND v.dim > 500
+        AND v.id NOT IN (SELECT unnest(ARRAY(SELECT d.id FROM memkernel.memory_objects AS d
+            WHERE d.tenant = @tenant AND d.namespace = ANY((SELECT @namespaces::text[])::text[])
+                AND d.expires_at <= (SELECT @now::timestamptz) AND d.t_valid_to IS NULL)))
     ORDER BY distance, v.id
     LIMIT @max_rows
 ) AS near
@@ -91,7 +107,8 @@ WHERE v.tenant = (SELECT x.id FROM memkernel.tenants AS x WHERE x.tenant = @tena
     AND CASE
         WHEN sqlc.narg('as_of')::timestamptz IS NOT NULL
             THEN m.t_valid_from <= sqlc.narg('as_of') AND (m.t_valid_to IS NULL OR m.t_valid_to > sqlc.narg('as_of'))
-        ELSE @ended::boolean OR m.t_valid_to IS NULL
+                AND (m.expires_at IS NULL OR m.expires_at > sqlc.narg('as_of'))
+        ELSE @ended::boolean OR (m.t_valid_to IS NULL AND (m.expires_at IS NULL OR m.expires_at > @now::timestamptz))
     END
     AND (cardinality(@kinds::text[]) = 0 OR m.kind = ANY(@kinds::text[]))
     AND (sqlc.narg('event_from')::timestamptz IS NULL
@@ -112,7 +129,8 @@ CROSS JOIN LATERAL (
         AND CASE
             WHEN sqlc.narg('as_of')::timestamptz IS NOT NULL
                 THEN m.t_valid_from <= sqlc.narg('as_of') AND (m.t_valid_to IS NULL OR m.t_valid_to > sqlc.narg('as_of'))
-            ELSE @ended::boolean OR m.t_valid_to IS NULL
+                    AND (m.expires_at IS NULL OR m.expires_at > sqlc.narg('as_of'))
+            ELSE @ended::boolean OR (m.t_valid_to IS NULL AND (m.expires_at IS NULL OR m.expires_at > @now::timestamptz))
         END
         AND (cardinality(@kinds::text[]) = 0 OR m.kind = ANY(@kinds::text[]))
         AND (sqlc.narg('event_from')::timestamptz IS NULL
@@ -129,6 +147,16 @@ LIMIT @max_rows;
 INSERT INTO memkernel.memory_terms (tenant, ns, term, live, id, tf, length, tokens)
 SELECT @tenant_id, @ns, unnest(@terms::bigint[]), @live, @id, unnest(@tfs::smallint[]), @length, @tokens;
 
+-- TermInsertAll is TermInsertMany for several memories of a namespace. rows says whose each term is.
+-- name: TermInsertAll :exec
+INSERT INTO memkernel.memory_terms (tenant, ns, term, live, id, tf, length, tokens)
+SELECT @tenant_id, @ns, r.term, ((SELECT @lives::boolean[])::boolean[])[r.at], ((SELECT (@ids::text[])::uuid[])::uuid[])[r.at], r.tf,
+    ((SELECT @lengths::integer[])::integer[])[r.at], ((SELECT @tokens::integer[])::integer[])[r.at]
+FROM (
+    SELECT unnest((SELECT @terms::bigint[])::bigint[]) AS term, unnest((SELECT @tfs::smallint[])::smallint[]) AS tf,
+        unnest((SELECT @rows::integer[])::integer[]) AS at
+) AS r;
+
 -- TermCloseMany takes a row's postings out of the live set.
 -- name: TermCloseMany :exec
 SELECT memkernel.close_postings(@tenant_id, @ns, m.id, m.terms) FROM memkernel.memory_objects AS m
@@ -142,6 +170,17 @@ WHERE m.tenant = @tenant AND m.id = @id AND m.namespace = @namespace;
 -- name: VectorInsert :exec
 INSERT INTO memkernel.memory_vectors (tenant, id, model, ns, live, tokens, dim, embedding)
 VALUES (@tenant_id, @id, @model, @ns, @live, @tokens, @dim, ((@embedding::real[])::vector));
+
+-- VectorInsertMany is VectorInsert for several memories of a namespace, whose vectors stand one behind
+-- the other: froms and tos say which components are whose.
+-- name: VectorInsertMany :exec
+INSERT INTO memkernel.memory_vectors (tenant, id, model, ns, live, tokens, dim, embedding)
+SELECT @tenant_id, r.id::uuid, @model, @ns, r.live, r.tokens, @dim,
+    (((SELECT @embeddings::real[])::real[])[r.from_at:r.to_at])::vector
+FROM (
+    SELECT unnest((SELECT @ids::text[])::text[]) AS id, unnest((SELECT @tokens::integer[])::integer[]) AS tokens,
+        unnest((SELECT @lives::boolean[])::boolean[]) AS live, unnest((SELECT @froms::integer[])::integer[]) AS from_at, unnest((SELECT @tos::integer[])::integer[]) AS to_at
+) AS r;
 
 -- name: VectorClose :exec
 UPDATE memkernel.memory_vectors SET live = false WHERE tenant = @tenant_id AND id = @id AND live;

@@ -209,6 +209,35 @@ func (x *index) add(i int) {
 	}
 }
 
+// settle makes an entity that a text was the first to name one like the others.
+func (x *index) settle(at int) {
+	e := &x.known[at]
+	x.byID[e.ID] = at
+	home := depth(e.Namespace)
+	place := func(key string) {
+		for i := range x.byKey[key] {
+			if f := &x.byKey[key][i]; f.at == at {
+				f.depth = home
+			}
+		}
+	}
+	place(e.Key)
+	for _, s := range ShortKeys(e.Key, e.Type) {
+		place(s.Key)
+	}
+}
+
+// learn adds an alias of a known entity.
+func (x *index) learn(id mem.ID, a Alias) {
+	at, ok := x.byID[id]
+	if !ok {
+		return
+	}
+	e := &x.known[at]
+	e.Aliases = append(slices.Clip(e.Aliases), a)
+	x.byKey[a.Key] = append(x.byKey[a.Key], form{at, KnownAlias, depth(a.Namespace)})
+}
+
 func depth(n acl.Namespace) int { return len(n.Ancestors()) }
 
 // root follows the merges of an entity to what it is now, as far as it is known.

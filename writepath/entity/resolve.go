@@ -23,6 +23,8 @@ type Link struct {
 	Type      Type
 	// Reason says why it is this one, "" for a new one.
 	Reason Reason
+	// NewID is what the entity is to be called if it is made, zero if that is for whoever makes it.
+	NewID mem.ID
 	// Suggestions are others that may be the same. Nothing was done about them.
 	Suggestions []Candidate
 }
@@ -45,24 +47,38 @@ func (l *Link) Learns() bool { return !l.IsNew() && !l.Reason.exact() && l.Reaso
 // told from what does not exist. Links come in the order of the mentions; a mention without a
 // canonical key, or with one of more than 400 bytes, has none. The inputs are not changed.
 func Resolve(mentions []Mention, known []Entity) []Link {
-	x := newIndex(known)
-	order := make([]int, len(mentions))
-	for i := range order {
-		order[i] = i
+	return newIndex(known).resolveAll([][]Mention{mentions})[0]
+}
+
+// resolveAll resolves the names in texts that are one: a name that is new in several of them is one
+// entity, and what one of them spells out explains the others.
+func (x *index) resolveAll(texts [][]Mention) [][]Link {
+	type place struct{ text, mention int }
+	var order []place
+	for i, mentions := range texts {
+		for j := range mentions {
+			order = append(order, place{i, j})
+		}
 	}
 	// Whole names first: they explain the short ones.
-	slices.SortStableFunc(order, func(a, b int) int {
-		return cmp.Compare(strings.Count(mentions[b].Surface, " "), strings.Count(mentions[a].Surface, " "))
+	slices.SortStableFunc(order, func(a, b place) int {
+		return cmp.Compare(strings.Count(texts[b.text][b.mention].Surface, " "), strings.Count(texts[a.text][a.mention].Surface, " "))
 	})
-	links := make([]*Link, len(mentions))
-	present := map[int]bool{} // what the text has named so far
-	for _, i := range order {
-		links[i] = x.resolve(mentions[i], present)
+	links := make([][]*Link, len(texts))
+	for i, mentions := range texts {
+		links[i] = make([]*Link, len(mentions))
 	}
-	out := make([]Link, 0, len(mentions))
-	for _, l := range links {
-		if l != nil {
-			out = append(out, *l)
+	present := map[int]bool{} // what the texts have named so far
+	for _, at := range order {
+		links[at.text][at.mention] = x.resolve(texts[at.text][at.mention], present)
+	}
+	out := make([][]Link, len(texts))
+	for i := range links {
+		out[i] = make([]Link, 0, len(links[i]))
+		for _, l := range links[i] {
+			if l != nil {
+				out[i] = append(out[i], *l)
+			}
 		}
 	}
 	return out

@@ -165,3 +165,30 @@ func TestResolveLeavesItsInput(t *testing.T) {
 	require.Empty(t, in[0].Key)
 	require.Equal(t, people("Bob", "Lovelace"), mentions)
 }
+
+// TestRegistryParts: what was one text before it was taken apart names one thing, not several, and
+// the next text knows what it named.
+func TestRegistryParts(t *testing.T) {
+	t.Parallel()
+	texts := [][]entity.Mention{
+		{{Surface: "Mira", Type: entity.Other}},
+		{{Surface: "Mira Okonjo", Type: entity.Person}, {Surface: "Lisbon", Type: entity.Place}},
+		{{Surface: "Mira", Type: entity.Person}},
+		nil,
+	}
+	made := byte(0)
+	newID := func() mem.ID { made++; return mem.ID{made} }
+	r := entity.NewRegistry(nil, acl.Namespace{})
+	links := r.Resolve(texts, newID)
+	require.Len(t, links, 4)
+	require.Empty(t, links[3])
+	for i, want := range []int{1, 2, 1} {
+		require.Len(t, links[i], want)
+		require.True(t, links[i][0].IsNew())
+		require.Equal(t, "Mira Okonjo", links[i][0].Name, "text %d", i)
+		require.Equal(t, links[1][0].NewID, links[i][0].NewID)
+	}
+	next := r.Resolve([][]entity.Mention{{{Surface: "Lisbon", Type: entity.Place}}}, newID)
+	require.Equal(t, links[1][1].NewID, next[0][0].Entity)
+	require.Equal(t, byte(2), made)
+}

@@ -31,6 +31,9 @@ const (
 	ReasonTooManyFacts Reason = "too_many_facts"
 	// ReasonTooManyParts: the input is larger than all its parts may be.
 	ReasonTooManyParts Reason = "too_many_parts"
+	// ReasonRejected: none of the facts was in the input, or none may be kept; for whoever checks
+	// them.
+	ReasonRejected Reason = "all_rejected"
 )
 
 // Limits of one input. None can be set higher.

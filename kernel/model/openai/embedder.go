@@ -57,7 +57,7 @@ type Embedder struct {
 	tenant string
 }
 
-var _ model.Embedder = (*Embedder)(nil)
+var _ model.TenantEmbedder = (*Embedder)(nil)
 
 // Embedder returns a model of the endpoint. It does no I/O. It fails if cfg has no meaning,
 // or does not say how many components vectors have.

@@ -47,7 +47,7 @@ type LLM struct {
 	learnt *learnt
 }
 
-var _ model.LLM = (*LLM)(nil)
+var _ model.TenantLLM = (*LLM)(nil)
 
 // LLM returns a model of the endpoint. It does no I/O. It fails if cfg has no meaning.
 func (c *Client) LLM(cfg LLMConfig) (*LLM, error) {
