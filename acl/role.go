@@ -65,15 +65,21 @@ const (
 	OpEntityMerge Op = "entity_merge"
 	OpEntitySplit Op = "entity_split"
 
+	OpConflictList    Op = "conflict_list"
+	OpConflictResolve Op = "conflict_resolve"
+
 	// These have no caller identity; the host itself calls them.
 	OpAuthenticate  Op = "authenticate"
 	OpBootstrap     Op = "bootstrap"
 	OpTenantSuspend Op = "tenant_suspend"
 	OpTenantResume  Op = "tenant_resume"
+
+	// This is what a worker does, for nobody.
+	OpConflictCheck Op = "conflict_check"
 )
 
 // Allowed is the role table: whether role may call op at all. An unknown role or operation
-// is refused, and so is an operation that only the host may call.
+// is refused, and so is an operation that only the host or a worker performs.
 func Allowed(role Role, op Op) bool {
 	var roles []Role
 	switch op {
@@ -83,9 +89,10 @@ func Allowed(role Role, op Op) bool {
 		roles = []Role{RoleAgent, RoleMember, RoleAdmin, RoleOwner}
 	case OpAuditSearch:
 		roles = []Role{RoleAuditor, RoleAdmin, RoleOwner}
-	case OpKeyCreate, OpKeyRevoke, OpKeyRotate, OpKeyList, OpPolicyPut, OpEntityMerge, OpEntitySplit:
+	case OpKeyCreate, OpKeyRevoke, OpKeyRotate, OpKeyList, OpPolicyPut, OpEntityMerge, OpEntitySplit,
+		OpConflictList, OpConflictResolve:
 		roles = []Role{RoleAdmin, RoleOwner}
-	case OpAuthenticate, OpBootstrap, OpTenantSuspend, OpTenantResume:
+	case OpAuthenticate, OpBootstrap, OpTenantSuspend, OpTenantResume, OpConflictCheck:
 		return false
 	default:
 		return false

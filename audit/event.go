@@ -27,6 +27,9 @@ const (
 	AnonymousActor = "anonymous"
 	// HostActor is the actor of what the host itself does, such as Bootstrap.
 	HostActor = "host"
+	// ConflictActor is the actor of the check for contradictions, which nobody calls. Its rows have
+	// the namespace of the memories, and neither key nor agent.
+	ConflictActor = "system:conflict"
 )
 
 // Event is one audit row.

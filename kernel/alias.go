@@ -36,6 +36,8 @@ type (
 	WritePolicy = mem.WritePolicy
 	// SecretRule says what becomes of a text with a secret in it.
 	SecretRule = mem.SecretRule
+	// ConflictReview says what may become of two memories that contradict each other.
+	ConflictReview = mem.ConflictReview
 	// Classification says what a text holds that must be kept close.
 	Classification = mem.Classification
 	// Sensitivity says how closely a text is to be kept.

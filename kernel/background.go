@@ -12,8 +12,8 @@ import (
 	"github.com/memkernel/memkernel/kernel/mem"
 )
 
-// Start begins to run background work in this process: the writes of WriteAsync and the
-// upkeep, such as vectors that a brownout left out and ends of expired memories that are to be
+// Start begins to run background work in this process: the writes of WriteAsync, the checks for
+// contradictions, and the upkeep, such as vectors that a brownout left out and ends of expired memories that are to be
 // put on record. It is optional: without it every syscall
 // works, and work waits until a kernel on the same database is started. Any number of
 // processes may; a piece of work has its effect once. Close stops it.
@@ -40,6 +40,8 @@ func (k *Kernel) newJobs(db *pgxpool.Pool) (*jobs.Client, error) {
 		jobs.On(k.runTicket),
 		jobs.Every(k.limits.UpkeepInterval, k.fillGaps),
 		jobs.Every(k.limits.UpkeepInterval, k.sweepTickets),
+		jobs.On(k.checkSome),
+		jobs.Every(k.limits.UpkeepInterval, k.checkAll),
 		jobs.Every(k.limits.UpkeepInterval, k.stampExpired),
 	)
 }

@@ -361,6 +361,7 @@ func (b *bulk) plan(items []*item) {
 			it.propose(&it.draft)
 			it.state, it.soFar = it.whole, WriteReply{Redacted: it.soFar.Redacted}
 		}
+		it.review()
 		var replay bool
 		var err error
 		if it.decided, replay, err = seq.Plan(it.facts, &it.state); replay {

@@ -180,6 +180,14 @@ func everyCall(k *kerneltest.Kit, who kernel.Identity, id kernel.ID) map[kernel.
 			_, err := k.Entities().Split(ctx, who, kernel.SplitEntityRequest{ID: id})
 			return err
 		},
+		"conflict_list": func(ctx context.Context) error {
+			_, err := k.Conflicts().List(ctx, who, kernel.ConflictListRequest{})
+			return err
+		},
+		"conflict_resolve": func(ctx context.Context) error {
+			_, err := k.Conflicts().Resolve(ctx, who, kernel.ConflictResolveRequest{From: id, To: kernel.ID{1}, State: kernel.ConflictCoexist})
+			return err
+		},
 		"policy_put": func(ctx context.Context) error {
 			_, err := k.Policies().Put(ctx, who, kernel.PutPolicyRequest{})
 			return err

@@ -3,7 +3,7 @@
 // A host opens a [Kernel] on its own pgx pool, or with [OpenDefault] on a private Postgres, gets an
 // identity from a credential with [Kernel.Authenticate], and calls typed syscalls: Write,
 // WriteAsync, Ticket, WaitVisible, Read, Search, Retract, History, Stats and AuditSearch, and those
-// of its handles such as Keys, Policies and Entities. The caller's namespace and role decide what each call may see and do: a caller in
+// of its handles such as Keys, Policies, Entities and Conflicts. The caller's namespace and role decide what each call may see and do: a caller in
 // acme/eng/platform reads acme/eng/platform, acme/eng and acme, and writes acme/eng/platform.
 // Nothing is ever overwritten; a change ends one memory and begins another. Every call leaves
 // exactly one audit row, durable before the answer is returned, whether it succeeded, was refused,
@@ -26,6 +26,7 @@
 //
 // What need not be waited for is kept as a job in the same database and transaction, and run by
 // whichever kernel was started with [Kernel.Start]: the writes of [Kernel.WriteAsync], the
+// comparison of new memories with what they may contradict (see [Kernel.Conflicts]), the
 // vectors of memories that were stored while the embedding model was down, and putting on record
 // the ends of memories that have expired, on which no answer depends. Every kernel knows all kinds
 // of work, started or not.

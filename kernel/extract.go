@@ -37,7 +37,8 @@ const (
 	VerbatimWithheld VerbatimReason = "withheld"
 )
 
-// BrownoutLLM says that the language model failed: the text was kept as it is.
+// BrownoutLLM says that the language model failed: the text was kept as it is, or rules decided
+// without it.
 const BrownoutLLM Brownout = "llm_unavailable"
 
 const (

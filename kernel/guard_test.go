@@ -17,6 +17,7 @@ var everyOp = []kernel.Op{
 	"read", "search", "write", "write_async", "ticket", "wait_visible", "retract", "history", "stats", "policy_get", "audit_search",
 	"key_create", "key_revoke",
 	"key_rotate", "key_list", "policy_put", "entity_list", "entity_get", "entity_merge", "entity_split",
+	"conflict_list", "conflict_resolve",
 }
 
 // mayCall is the role table as the product describes it.

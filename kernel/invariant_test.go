@@ -25,8 +25,40 @@ var invariants = []struct{ name, sql string }{
 		WHERE s.supersedes IS NOT NULL AND (p.t_valid_to IS DISTINCT FROM s.t_valid_from OR p.end_reason <> 'superseded'
 			OR p.namespace <> s.namespace OR s.chain <> coalesce(p.chain, p.id))`},
 	{"superseded row without a successor", `
-		SELECT count(*) FROM memkernel.memory_objects AS p WHERE p.end_reason = 'superseded' AND NOT EXISTS (
+		SELECT count(*) FROM memkernel.memory_objects AS p WHERE p.end_reason = 'superseded' AND p.superseded_by IS NULL AND NOT EXISTS (
 			SELECT FROM memkernel.memory_objects AS s WHERE s.tenant = p.tenant AND s.supersedes = p.id)`},
+	{"row replaced twice", `
+		SELECT count(*) FROM memkernel.memory_objects AS p JOIN memkernel.memory_objects AS s ON s.tenant = p.tenant AND s.supersedes = p.id
+		WHERE p.superseded_by IS NOT NULL`},
+	{"row replaced by what is elsewhere or was not there yet", `
+		SELECT count(*) FROM memkernel.memory_objects AS p
+		JOIN memkernel.memory_objects AS s ON s.tenant = p.tenant AND s.id = p.superseded_by
+		WHERE s.namespace <> p.namespace OR s.t_valid_from > p.t_valid_to`},
+	{"row replaced by what was there without exactly one audit row", `
+		SELECT count(*) FROM memkernel.memory_objects AS p WHERE p.superseded_by IS NOT NULL AND 1 <> (
+			SELECT count(*) FROM memkernel.audit_log AS a WHERE a.tenant = p.tenant AND a.result = 'ok'
+				AND ((a.op = 'conflict_check' AND a.memory_id = p.id AND a.detail LIKE '%effect=close by=' || p.superseded_by || ' %')
+					OR (a.op = 'conflict_resolve' AND a.detail LIKE '%close=' || p.id || ' by=' || p.superseded_by || '%')))`},
+	{"disputed row that no case is about", `
+		SELECT count(*) FROM memkernel.memory_objects AS m WHERE m.status = 'disputed' AND NOT EXISTS (
+			SELECT FROM memkernel.conflict_cases AS c WHERE c.tenant = m.tenant AND c.from_id = m.id AND c.action = 'dispute')`},
+	{"held row that nobody will look at", `
+		SELECT count(*) FROM memkernel.memory_objects AS m WHERE m.status = 'held' AND m.t_valid_to IS NULL
+			AND NOT EXISTS (SELECT FROM memkernel.conflict_checks AS q WHERE q.tenant = m.tenant AND q.memory_id = m.id)
+			AND NOT EXISTS (SELECT FROM memkernel.conflict_cases AS c WHERE c.tenant = m.tenant AND c.from_id = m.id AND c.state = 'open')`},
+	{"case that not exactly one audit row says was opened, or the other way round", `
+		SELECT count(*) FROM (SELECT FROM (
+			SELECT c.tenant, c.from_id, c.to_id::text AS to_id, 1 AS n FROM memkernel.conflict_cases AS c
+			UNION ALL
+			SELECT a.tenant, a.memory_id, substr(a.detail, 6, 36), -1 FROM memkernel.audit_log AS a
+			WHERE a.op = 'conflict_check' AND a.detail LIKE 'case=%') AS x GROUP BY tenant, from_id, to_id HAVING sum(n) <> 0) AS y`},
+	{"case resolved without exactly one audit row", `
+		SELECT count(*) FROM memkernel.conflict_cases AS c WHERE c.state IN ('confirmed', 'retracted', 'coexist') AND 1 <> (
+			SELECT count(*) FROM memkernel.audit_log AS a WHERE a.tenant = c.tenant AND a.op = 'conflict_resolve' AND a.result = 'ok'
+				AND a.memory_id = c.from_id AND a.detail LIKE 'case=' || c.to_id || ' state=' || c.state || '%' AND a.detail NOT LIKE '%already=%')`},
+	{"case of memories of another namespace", `
+		SELECT count(*) FROM memkernel.conflict_cases AS c JOIN memkernel.memory_objects AS m
+			ON m.tenant = c.tenant AND m.id IN (c.from_id, c.to_id) WHERE m.namespace <> c.namespace`},
 	{"vector without a row", `
 		SELECT count(*) FROM memkernel.memory_vectors AS v WHERE NOT EXISTS (
 			SELECT FROM memkernel.memory_objects AS m WHERE m.id = v.id)`},
@@ -59,8 +91,8 @@ var invariants = []struct{ name, sql string }{
 			SELECT FROM memkernel.memory_objects AS m WHERE m.tenant = a.tenant AND m.id = a.memory_id)`},
 	{"row retracted without exactly one audit row, or the other way round", `
 		SELECT count(*) FROM memkernel.memory_objects AS m WHERE (m.end_reason IS NOT DISTINCT FROM 'retracted')::int <> (
-			SELECT count(*) FROM memkernel.audit_log AS a WHERE a.tenant = m.tenant AND a.memory_id = m.id
-				AND a.op = 'retract' AND a.result = 'ok' AND a.detail LIKE 'retracted=1%')`},
+			SELECT count(*) FROM memkernel.audit_log AS a WHERE a.tenant = m.tenant AND a.memory_id = m.id AND a.result = 'ok'
+				AND (a.op = 'retract' AND a.detail LIKE 'retracted=1%' OR a.op = 'conflict_resolve' AND a.detail LIKE '%withdraw=%'))`},
 	{"row whose capture is not done", `
 		SELECT count(*) FROM memkernel.memory_objects AS m WHERE NOT EXISTS (
 			SELECT FROM memkernel.captures AS c WHERE c.tenant = m.tenant AND c.id = m.capture_id AND c.state = 'done')`},

@@ -132,8 +132,9 @@ type Limits struct {
 	// WriteAttempts is how often a write of WriteAsync is tried, default 5. The pauses between
 	// are 1 s, 4 s, 16 s and so on, 5 min at most. An attempt whose process died counts.
 	WriteAttempts int
-	// UpkeepInterval is how often what a brownout left undone and what has expired is looked
-	// for, default 1 min.
+	// UpkeepInterval is how often what a brownout left undone, what has expired and what has not
+	// been checked for contradictions is looked for, default 1 min. Memories that are held are
+	// checked at once.
 	UpkeepInterval time.Duration
 	// PollInterval makes Start look for work this often instead of listening for it, which takes
 	// one connection beside those of the pool, and does not work through PgBouncer in transaction

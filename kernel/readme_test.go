@@ -143,8 +143,31 @@ func useEverything(t *testing.T, k *kerneltest.Kit) {
 	start(t, k)
 	require.Equal(t, kernel.TicketDone, await(t, k.Kernel, owner, order.Token).State)
 	require.NoError(t, k.Close(ctx))
+	useConflicts(t, k, owner)
 	require.NoError(t, k.Tenants().Suspend(ctx, kernel.TenantRequest{Tenant: "acme"}))
 	require.NoError(t, k.Tenants().Resume(ctx, kernel.TenantRequest{Tenant: "acme"}))
+}
+
+// useConflicts has a contradiction found and decided, and memories held and released.
+func useConflicts(t *testing.T, k *kerneltest.Kit, owner kernel.Identity) {
+	t.Helper()
+	ctx := t.Context()
+	for _, text := range []string{"The lift is safe.", "The lift is not safe."} {
+		_, err := k.Policies().Put(ctx, owner, kernel.PutPolicyRequest{Policy: kernel.Policy{HoldForReview: true}})
+		require.NoError(t, err)
+		_, err = k.Write(ctx, owner, kernel.WriteRequest{Text: strings.Replace(text, "The lift", "Lift Two", 1)})
+		require.NoError(t, err)
+		require.NoError(t, k.CheckAll(ctx))
+	}
+	list, err := k.Conflicts().List(ctx, owner, kernel.ConflictListRequest{})
+	require.NoError(t, err)
+	require.Len(t, list.Conflicts, 1)
+	reply, err := k.Conflicts().Resolve(ctx, owner, kernel.ConflictResolveRequest{
+		From: list.Conflicts[0].From.ID, To: list.Conflicts[0].To.ID, State: kernel.ConflictRetracted,
+	})
+	require.NoError(t, err)
+	require.Equal(t, list.Conflicts[0].To.ID, reply.Superseded)
+	require.Equal(t, list.Conflicts[0].From.ID, reply.Activated)
 }
 
 // TestReadmeTree compares the README's list of packages with the module.

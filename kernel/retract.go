@@ -29,9 +29,9 @@ type RetractReply struct {
 	Already bool
 }
 
-// Retract ends a current memory of the caller's own namespace because it is wrong. It stays
-// readable by id and in its history, leaves every search, and does not revive what it
-// replaced. A repeat call succeeds and says so. Missing and invisible are ErrNotFound, an
+// Retract ends a current memory of the caller's own namespace because it is wrong, one that is
+// held or disputed too. One that was in sight stays readable by id and in its history, leaves
+// every search, and does not revive what it replaced. A repeat call succeeds and says so. Missing and invisible are ErrNotFound, an
 // ancestor's memory is ErrForbidden, and one that was superseded or has expired is ErrConflict.
 func (k *Kernel) Retract(ctx context.Context, who Identity, req RetractRequest) (*RetractReply, error) {
 	var state writepath.Standing

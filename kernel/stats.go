@@ -23,6 +23,17 @@ type StatsReply struct {
 	// first of them was issued: if it grows, no kernel is started, or none keeps up.
 	Pending       int64
 	OldestPending time.Duration
+	// Held counts current memories that are kept out of sight until they are checked, Disputed
+	// those that are set aside because they contradict one of higher trust; neither is in Live.
+	Held, Disputed int64
+	// Unchecked counts memories that have not been compared with their neighbours yet, held ones
+	// included, OldestUnchecked is how long ago the first of them was written: if it grows, no
+	// kernel is started, none keeps up, or the language model is down.
+	Unchecked       int64
+	OldestUnchecked time.Duration
+	// OpenConflicts counts the conflicts that wait for a person in the caller's namespace and
+	// below; 0 for roles that may not list them.
+	OpenConflicts int64
 	// Audit counts the audit rows of the caller's own namespace, this call's not included.
 	Audit AuditStats
 }
@@ -41,9 +52,15 @@ func (k *Kernel) Stats(ctx context.Context, who Identity, _ StatsRequest) (*Stat
 	var kinds []store.KindStats
 	var log store.AuditStats
 	var tickets store.TicketStats
+	var checks store.CheckStats
+	var conflicts int64
 	c := call{op: acl.OpStats, who: who, prepare: func(_ context.Context, now time.Time) (store.Ahead, error) {
 		steps := k.store.Stats(who.Scope(), who.Namespace(), now, &kinds, &log)
-		return store.Ahead{Steps: append(steps, k.store.Tickets(who.Scope(), &tickets))}, nil
+		steps = append(steps, k.store.Tickets(who.Scope(), &tickets), k.store.Checks(who.Scope(), &checks))
+		if acl.Allowed(who.Role(), acl.OpConflictList) {
+			steps = append(steps, k.store.OpenCases(who.Namespace(), &conflicts))
+		}
+		return store.Ahead{Steps: steps}, nil
 	}}
 	return guard(ctx, k, &c, func(_ context.Context, cur *current) (*StatsReply, error) {
 		reply := &StatsReply{ByKind: make(map[Kind]KindStats, len(kinds)), Audit: AuditStats(log)}
@@ -56,6 +73,12 @@ func (k *Kernel) Stats(ctx context.Context, who Identity, _ StatsRequest) (*Stat
 			reply.Superseded += s.Superseded
 			reply.Retracted += s.Retracted
 			reply.Expired += s.Expired
+			reply.Held += s.Held
+			reply.Disputed += s.Disputed
+		}
+		reply.OpenConflicts, reply.Unchecked = conflicts, checks.Waiting
+		if checks.Waiting > 0 {
+			reply.OldestUnchecked = max(0, cur.now.Sub(checks.Oldest))
 		}
 		reply.Pending = tickets.Waiting
 		if tickets.Waiting > 0 {

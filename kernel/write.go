@@ -34,9 +34,11 @@ type WriteRequest struct {
 	ExpiresAt time.Time `json:",omitzero"`
 	// Source says where it comes from, at most 1024 bytes; it may be empty.
 	Source string
-	// Supersedes names a memory of the caller's own namespace that this one replaces. If it
-	// has been replaced already, the current memory of its chain is replaced instead; if that
-	// one equals the new one in every respect, the write is a duplicate of it.
+	// Supersedes names a memory of the caller's own namespace that this one replaces, held and
+	// disputed ones too. If it has been replaced already, by whatever, what is current of that is
+	// replaced instead; if that one equals the new one in every respect, the write is a duplicate
+	// of it. A person's memory (of provenance manual) also settles the open conflicts about what
+	// it replaces.
 	Supersedes ID
 	// ContentKey names what the text is about, for what is refreshed rather than said: the text
 	// replaces the current memory of the caller's own namespace with the same key, in the same
@@ -62,6 +64,9 @@ type WriteReply struct {
 	Superseded []ID
 	// Deduplicated are current memories of the namespace that say the same already.
 	Deduplicated []ID
+	// Held are those of the new memories, which are in Stored as well, that policy keeps out of sight
+	// until they have been checked for contradictions. What they are to replace they replace then.
+	Held []ID `json:",omitempty"`
 	// Echoed are memories that were handed out to the caller's namespace and that the text says
 	// back. That an agent repeats what it was told makes no new fact of it: only what a key of
 	// provenance conversation writes is held against this.
@@ -143,7 +148,8 @@ func (r *WriteRequest) digest() [32]byte {
 // that a current memory of the namespace already says (after case, white space and Unicode form
 // are evened out) is not stored again, whatever its kind, source and times; Supersedes corrects
 // those. Otherwise the memories, their vectors, their words, what they name and the audit row are
-// committed together or not at all.
+// committed together or not at all. They are compared with their neighbours later, in the
+// background, unless policy wants no contradictions looked for; see Conflicts.
 //
 // Any number of processes may write at once: of equal texts one is stored, and writes that
 // replace one memory line up in one chain. A write that loses five races in a row is
@@ -168,7 +174,7 @@ func (k *Kernel) Write(ctx context.Context, who Identity, req WriteRequest) (*Wr
 	}
 	c.eager = func(ctx context.Context, cur *current, known *store.Known, policy *mem.EffectivePolicy) (sent bool, err error) {
 		// A host's scanner is asked once, and its failure told once the caller has been let in.
-		if !k.model.InProcess || k.scanner != nil || len(k.stages) > 0 || k.extracts(wr) ||
+		if !k.model.InProcess || k.scanner != nil || len(k.stages) > 0 || k.extracts(wr) || held(policy, &wr.draft) ||
 			writeAllowed(policy, &wr.draft) != nil || wr.draft.CheckExpiry(cur.now) != nil {
 			return false, nil //nolint:nilerr // refused by the gate's policy, which may be another, or later
 		}

@@ -34,7 +34,7 @@ type writing struct {
 }
 
 func (k *Kernel) newWriting(who Identity, idempotencyKey string) *writing {
-	wr := &writing{w: &store.Write{Who: who, IdempotencyKey: idempotencyKey}, reply: &WriteReply{}}
+	wr := &writing{w: &store.Write{Who: who, IdempotencyKey: idempotencyKey, Check: k.checkJob(who.Tenant())}, reply: &WriteReply{}}
 	k.store.Bind(wr.w)
 	return wr
 }
@@ -100,6 +100,7 @@ func (k *Kernel) writeEagerly(ctx context.Context, wr *writing, known *store.Kno
 		return false, err
 	}
 	wr.draft.Embedding, wr.draft.Embedded = embedding, true
+	wr.review()
 	err = wr.w.ApplyEagerly(ctx, known)
 	wr.cur.answered, wr.cur.recorded = true, err == nil
 	return true, err
@@ -280,6 +281,7 @@ func (wr *writing) degrade(b Brownout) {
 // commitWrite commits the facts and leaves in state what it was decided on.
 func (k *Kernel) commitWrite(ctx context.Context, wr *writing) error {
 	cur := wr.cur
+	wr.review()
 	replay, final, err := writepath.Commit(ctx, wr.w, wr.facts, &wr.state)
 	wr.state = final
 	switch {
@@ -351,15 +353,22 @@ func (wr *writing) outcome(decisions []writepath.Decision) ([]byte, audit.Event)
 			for _, id := range dec.Echoes {
 				reply.Echoed = addOnce(reply.Echoed, id)
 			}
-		case writepath.Supersede:
-			reply.Superseded = append(reply.Superseded, dec.Memory)
-			fallthrough
-		default:
-			reply.Stored = append(reply.Stored, wr.facts[i].ID)
+		case writepath.Insert, writepath.Supersede:
+			d := wr.facts[i]
+			reply.Stored = append(reply.Stored, d.ID)
+			switch {
+			case d.Held:
+				reply.Held = append(reply.Held, d.ID)
+			case dec.Action == writepath.Supersede:
+				reply.Superseded = append(reply.Superseded, dec.Memory)
+			}
 		}
 	}
 	cur.event.MemoryID = reply.about(wr.draft.Supersedes)
 	describeWrite(cur, reply)
+	if n := wr.w.Overturns(decisions); n > 0 {
+		cur.detail.Int("overturned", int64(n))
+	}
 	if len(reply.Stored) > 0 {
 		describeExpiry(cur, &wr.draft)
 	}
@@ -383,6 +392,9 @@ func describeWrite(cur *current, reply *WriteReply) {
 		Int("superseded", int64(len(reply.Superseded))).Int("deduplicated", int64(len(reply.Deduplicated)))
 	if n := len(reply.Echoed); n > 0 {
 		cur.detail.Int("echoed", int64(n))
+	}
+	if n := len(reply.Held); n > 0 {
+		cur.detail.Int("held", int64(n))
 	}
 	var reasons []RejectReason
 	for _, r := range reply.Rejected {

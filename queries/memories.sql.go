@@ -106,7 +106,7 @@ func (q *Queries) MemoryEchoed(ctx context.Context, arg MemoryEchoedParams) ([]M
 
 const memoryGet = `-- name: MemoryGet :many
 SELECT m.id, m.namespace, m.kind, m.text, m.event_time, m.event_end, m.assertion_time, m.t_valid_from, m.t_valid_to, m.expires_at,
-    m.end_reason, m.end_note, m.supersedes, m.status, m.provenance, m.source, m.actor, m.agent_id, m.tokens,
+    m.end_reason, m.end_note, m.supersedes, m.superseded_by, m.status, m.provenance, m.source, m.actor, m.agent_id, m.tokens,
     m.sensitivity, m.pii_subjects, m.secret_kinds, m.destinations, m.labels
 FROM memkernel.memory_objects AS m
 WHERE m.tenant = $1 AND m.namespace = ANY($2::text[]) AND m.status = 'active'
@@ -134,6 +134,7 @@ type MemoryGetRow struct {
 	EndReason     *string
 	EndNote       *string
 	Supersedes    *uuid.UUID
+	SupersededBy  *uuid.UUID
 	Status        string
 	Provenance    string
 	Source        string
@@ -172,6 +173,7 @@ func (q *Queries) MemoryGet(ctx context.Context, arg MemoryGetParams) ([]MemoryG
 			&i.EndReason,
 			&i.EndNote,
 			&i.Supersedes,
+			&i.SupersededBy,
 			&i.Status,
 			&i.Provenance,
 			&i.Source,
@@ -195,23 +197,31 @@ func (q *Queries) MemoryGet(ctx context.Context, arg MemoryGetParams) ([]MemoryG
 }
 
 const memoryGetAsOf = `-- name: MemoryGetAsOf :many
+WITH RECURSIVE chains AS (
+    SELECT coalesce(o.chain, o.id) AS chain, '-infinity'::timestamptz AS since FROM memkernel.memory_objects AS o
+    WHERE o.tenant = $1 AND o.namespace = ANY($2::text[]) AND o.id = $4
+    UNION
+    SELECT coalesce(s.chain, s.id), e.t_valid_to FROM chains AS l
+    JOIN memkernel.memory_objects AS e ON e.tenant = $1 AND e.namespace = ANY($2::text[])
+        AND (e.id = l.chain OR e.chain = l.chain) AND e.superseded_by IS NOT NULL AND e.t_valid_to <= $3::timestamptz
+    JOIN memkernel.memory_objects AS s ON s.tenant = e.tenant AND s.namespace = e.namespace AND s.id = e.superseded_by
+)
 SELECT m.id, m.namespace, m.kind, m.text, m.event_time, m.event_end, m.assertion_time, m.t_valid_from, m.t_valid_to, m.expires_at,
-    m.end_reason, m.end_note, m.supersedes, m.status, m.provenance, m.source, m.actor, m.agent_id, m.tokens,
+    m.end_reason, m.end_note, m.supersedes, m.superseded_by, m.status, m.provenance, m.source, m.actor, m.agent_id, m.tokens,
     m.sensitivity, m.pii_subjects, m.secret_kinds, m.destinations, m.labels
-FROM memkernel.memory_objects AS o
-JOIN memkernel.memory_objects AS m ON m.tenant = o.tenant AND m.namespace = o.namespace
-    AND (m.id = coalesce(o.chain, o.id) OR m.chain = coalesce(o.chain, o.id))
-WHERE o.tenant = $1 AND o.namespace = ANY($2::text[]) AND o.id = $3
-    AND m.status = 'active' AND m.t_valid_from <= $4 AND (m.t_valid_to IS NULL OR m.t_valid_to > $4)
-    AND (m.expires_at IS NULL OR m.expires_at > $4)
+FROM chains AS l
+JOIN memkernel.memory_objects AS m ON m.tenant = $1 AND m.namespace = ANY($2::text[])
+    AND (m.id = l.chain OR m.chain = l.chain)
+WHERE m.status = 'active' AND l.since <= $3::timestamptz AND m.t_valid_from <= $3::timestamptz
+    AND (m.t_valid_to IS NULL OR m.t_valid_to > $3::timestamptz) AND (m.expires_at IS NULL OR m.expires_at > $3::timestamptz)
 LIMIT 1
 `
 
 type MemoryGetAsOfParams struct {
 	Tenant     string
 	Namespaces []string
-	ID         uuid.UUID
 	AsOf       time.Time
+	ID         uuid.UUID
 }
 
 type MemoryGetAsOfRow struct {
@@ -228,6 +238,7 @@ type MemoryGetAsOfRow struct {
 	EndReason     *string
 	EndNote       *string
 	Supersedes    *uuid.UUID
+	SupersededBy  *uuid.UUID
 	Status        string
 	Provenance    string
 	Source        string
@@ -241,12 +252,13 @@ type MemoryGetAsOfRow struct {
 	Labels        []string
 }
 
+// MemoryGetAsOf goes on to another chain where the memory's was closed in its favour, from then on.
 func (q *Queries) MemoryGetAsOf(ctx context.Context, arg MemoryGetAsOfParams) ([]MemoryGetAsOfRow, error) {
 	rows, err := q.db.Query(ctx, memoryGetAsOf,
 		arg.Tenant,
 		arg.Namespaces,
-		arg.ID,
 		arg.AsOf,
+		arg.ID,
 	)
 	if err != nil {
 		return nil, err
@@ -269,6 +281,7 @@ func (q *Queries) MemoryGetAsOf(ctx context.Context, arg MemoryGetAsOfParams) ([
 			&i.EndReason,
 			&i.EndNote,
 			&i.Supersedes,
+			&i.SupersededBy,
 			&i.Status,
 			&i.Provenance,
 			&i.Source,
@@ -313,7 +326,7 @@ func (q *Queries) MemoryHidden(ctx context.Context, arg MemoryHiddenParams) (boo
 
 const memoryHistory = `-- name: MemoryHistory :many
 SELECT m.id, m.namespace, m.kind, m.text, m.event_time, m.event_end, m.assertion_time, m.t_valid_from, m.t_valid_to, m.expires_at,
-    m.end_reason, m.end_note, m.supersedes, m.status, m.provenance, m.source, m.actor, m.agent_id, m.tokens,
+    m.end_reason, m.end_note, m.supersedes, m.superseded_by, m.status, m.provenance, m.source, m.actor, m.agent_id, m.tokens,
     m.sensitivity, m.pii_subjects, m.secret_kinds, m.destinations, m.labels
 FROM memkernel.memory_objects AS o
 JOIN memkernel.memory_objects AS m ON m.tenant = o.tenant AND m.namespace = o.namespace
@@ -348,6 +361,7 @@ type MemoryHistoryRow struct {
 	EndReason     *string
 	EndNote       *string
 	Supersedes    *uuid.UUID
+	SupersededBy  *uuid.UUID
 	Status        string
 	Provenance    string
 	Source        string
@@ -362,7 +376,8 @@ type MemoryHistoryRow struct {
 }
 
 // MemoryHistory lists a visible memory's whole chain, newest first, or what of it is older
-// than one of its rows.
+// than one of its rows. It does not go on to other chains: of several that were closed in favour
+// of one memory there is no order.
 func (q *Queries) MemoryHistory(ctx context.Context, arg MemoryHistoryParams) ([]MemoryHistoryRow, error) {
 	rows, err := q.db.Query(ctx, memoryHistory,
 		arg.Tenant,
@@ -392,6 +407,7 @@ func (q *Queries) MemoryHistory(ctx context.Context, arg MemoryHistoryParams) ([
 			&i.EndReason,
 			&i.EndNote,
 			&i.Supersedes,
+			&i.SupersededBy,
 			&i.Status,
 			&i.Provenance,
 			&i.Source,
@@ -447,14 +463,20 @@ func (q *Queries) MemoryHoldMany(ctx context.Context, arg MemoryHoldManyParams) 
 }
 
 const memoryInsert = `-- name: MemoryInsert :exec
+WITH noted AS (
+    INSERT INTO memkernel.conflict_checks (tenant, memory_id, namespace, replaces, marked_at, due_at)
+    SELECT $1, $2, $3, $28::uuid, $9, $9 WHERE $31::boolean
+)
 INSERT INTO memkernel.memory_objects (tenant, id, namespace, kind, text, dedupe_key, event_time, event_end,
-    assertion_time, t_valid_from, provenance, source, actor, key_id, agent_id, tokens, capture_id,
+    assertion_time, t_valid_from, status, provenance, source, actor, key_id, agent_id, tokens, capture_id,
     terms, terms_length, terms_version, sensitivity, pii_subjects, secret_kinds, destinations, labels, content_key, certainty, expires_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7::timestamptz,
-    $8::timestamptz, $9, $10, $11, $12, $13,
-    $14::uuid, $15, $16, $17, $18, $19, $20,
-    $21::text, $22::text[], $23::text[], $24::text[], $25::text[],
-    $26::text, $27::real, $28::timestamptz)
+    $8::timestamptz, $9, $10, $11, $12, $13, $14,
+    $15::uuid, $16, $17, $18, $19, $20, $21,
+    $22::text, $23::text[], $24::text[], $25::text[], $26::text[],
+    coalesce($27::text, (SELECT v.content_key FROM memkernel.memory_objects AS v
+        WHERE v.tenant = $1 AND v.id = $28::uuid AND v.namespace = $3)),
+    $29::real, $30::timestamptz)
 `
 
 type MemoryInsertParams struct {
@@ -468,6 +490,7 @@ type MemoryInsertParams struct {
 	EventEnd      *time.Time
 	AssertionTime time.Time
 	TValidFrom    time.Time
+	Status        string
 	Provenance    string
 	Source        string
 	Actor         string
@@ -484,10 +507,15 @@ type MemoryInsertParams struct {
 	Destinations  []string
 	Labels        []string
 	ContentKey    *string
+	Replaces      *uuid.UUID
 	Certainty     *float32
 	ExpiresAt     *time.Time
+	Unchecked     bool
 }
 
+// MemoryInsert stores a new memory and, with unchecked, notes that it is to be compared with its
+// neighbours, and what it is to replace then. What that is about, if it says so, stays.
+// @sqlc-vet-disable namespace-predicate
 func (q *Queries) MemoryInsert(ctx context.Context, arg MemoryInsertParams) error {
 	_, err := q.db.Exec(ctx, memoryInsert,
 		arg.Tenant,
@@ -500,6 +528,7 @@ func (q *Queries) MemoryInsert(ctx context.Context, arg MemoryInsertParams) erro
 		arg.EventEnd,
 		arg.AssertionTime,
 		arg.TValidFrom,
+		arg.Status,
 		arg.Provenance,
 		arg.Source,
 		arg.Actor,
@@ -516,22 +545,36 @@ func (q *Queries) MemoryInsert(ctx context.Context, arg MemoryInsertParams) erro
 		arg.Destinations,
 		arg.Labels,
 		arg.ContentKey,
+		arg.Replaces,
 		arg.Certainty,
 		arg.ExpiresAt,
+		arg.Unchecked,
 	)
 	return err
 }
 
 const memoryInsertMany = `-- name: MemoryInsertMany :exec
+WITH noted AS (
+    INSERT INTO memkernel.conflict_checks (tenant, memory_id, namespace, replaces, marked_at, due_at)
+    SELECT $1, u.id::uuid, $2, nullif(u.replaces, '')::uuid, u.valid_from, u.valid_from
+    FROM (
+        SELECT unnest((SELECT $8::text[])::text[]) AS id, unnest((SELECT $31::text[])::text[]) AS replaces,
+            unnest((SELECT $14::timestamptz[])::timestamptz[]) AS valid_from,
+            unnest((SELECT $32::boolean[])::boolean[]) AS unchecked
+    ) AS u
+    WHERE u.unchecked
+    ORDER BY u.valid_from, u.id
+)
 INSERT INTO memkernel.memory_objects (tenant, id, namespace, kind, text, dedupe_key, event_time, event_end,
-    assertion_time, t_valid_from, provenance, source, actor, key_id, agent_id, tokens, capture_id,
+    assertion_time, t_valid_from, status, provenance, source, actor, key_id, agent_id, tokens, capture_id,
     terms, terms_length, terms_version, sensitivity, pii_subjects, secret_kinds, destinations, labels, content_key, certainty, expires_at)
 SELECT $1, r.id::uuid, $2, r.kind, r.text, r.dedupe_key, nullif(r.event_time, '0001-01-01 00:00:00+00'::timestamptz),
-    nullif(r.event_end, '0001-01-01 00:00:00+00'::timestamptz), r.valid_from, r.valid_from, r.provenance, r.source, $3,
+    nullif(r.event_end, '0001-01-01 00:00:00+00'::timestamptz), r.valid_from, r.valid_from, r.status, r.provenance, r.source, $3,
     $4::uuid, $5, r.tokens, r.capture_id::uuid,
     ((SELECT $6::bigint[])::bigint[])[r.term_from:r.term_to], r.terms_length, $7,
     r.sensitivity, r.pii_subjects::text[], r.secret_kinds::text[], r.destinations::text[], r.labels::text[],
-    nullif(r.content_key, ''), CASE WHEN r.certainty >= 0 THEN r.certainty END,
+    coalesce(nullif(r.content_key, ''), (SELECT v.content_key FROM memkernel.memory_objects AS v
+        WHERE v.tenant = $1 AND v.id = nullif(r.replaces, '')::uuid AND v.namespace = $2)), CASE WHEN r.certainty >= 0 THEN r.certainty END,
     nullif(r.expires_at, '0001-01-01 00:00:00+00'::timestamptz)
 FROM (
     SELECT unnest((SELECT $8::text[])::text[]) AS id, unnest((SELECT $9::text[])::text[]) AS kind,
@@ -547,7 +590,8 @@ FROM (
         unnest((SELECT $24::text[])::text[]) AS secret_kinds, unnest((SELECT $25::text[])::text[]) AS destinations,
         unnest((SELECT $26::text[])::text[]) AS labels, unnest((SELECT $27::text[])::text[]) AS content_key,
         unnest((SELECT $28::real[])::real[]) AS certainty,
-        unnest((SELECT $29::timestamptz[])::timestamptz[]) AS expires_at
+        unnest((SELECT $29::timestamptz[])::timestamptz[]) AS expires_at, unnest((SELECT $30::text[])::text[]) AS status,
+        unnest((SELECT $31::text[])::text[]) AS replaces
 ) AS r
 `
 
@@ -581,11 +625,16 @@ type MemoryInsertManyParams struct {
 	ContentKeys   []string
 	Certainties   []float32
 	Expiries      []time.Time
+	Statuses      []string
+	Replaces      []string
+	Uncheckeds    []bool
 }
 
 // MemoryInsertMany is MemoryInsert for memories of one writer. The arrays within a row come as the
 // text of an array, but for the terms, which stand one row's behind the other's: term_froms and
-// term_tos say which are whose. The year 1, an empty key and a negative certainty stand for NULL.
+// term_tos say which are whose. The year 1, an empty key or id and a negative certainty stand for
+// NULL.
+// @sqlc-vet-disable namespace-predicate
 func (q *Queries) MemoryInsertMany(ctx context.Context, arg MemoryInsertManyParams) error {
 	_, err := q.db.Exec(ctx, memoryInsertMany,
 		arg.Tenant,
@@ -617,6 +666,9 @@ func (q *Queries) MemoryInsertMany(ctx context.Context, arg MemoryInsertManyPara
 		arg.ContentKeys,
 		arg.Certainties,
 		arg.Expiries,
+		arg.Statuses,
+		arg.Replaces,
+		arg.Uncheckeds,
 	)
 	return err
 }
@@ -704,7 +756,7 @@ func (q *Queries) MemoryRetract(ctx context.Context, arg MemoryRetractParams) (b
 
 const memoryServe = `-- name: MemoryServe :many
 SELECT m.id, m.namespace, m.kind, m.text, m.event_time, m.event_end, m.assertion_time, m.t_valid_from, m.t_valid_to, m.expires_at,
-    m.end_reason, m.end_note, m.supersedes, m.status, m.provenance, m.source, m.actor, m.agent_id, m.tokens,
+    m.end_reason, m.end_note, m.supersedes, m.superseded_by, m.status, m.provenance, m.source, m.actor, m.agent_id, m.tokens,
     m.sensitivity, m.pii_subjects, m.secret_kinds, m.destinations, m.labels
 FROM memkernel.memory_objects AS m
 WHERE m.tenant = $1 AND m.id = ANY(($2::text[])::uuid[]) AND m.namespace = ANY($3::text[]) AND m.status = 'active'
@@ -741,6 +793,7 @@ type MemoryServeRow struct {
 	EndReason     *string
 	EndNote       *string
 	Supersedes    *uuid.UUID
+	SupersededBy  *uuid.UUID
 	Status        string
 	Provenance    string
 	Source        string
@@ -787,6 +840,7 @@ func (q *Queries) MemoryServe(ctx context.Context, arg MemoryServeParams) ([]Mem
 			&i.EndReason,
 			&i.EndNote,
 			&i.Supersedes,
+			&i.SupersededBy,
 			&i.Status,
 			&i.Provenance,
 			&i.Source,
@@ -816,7 +870,10 @@ SELECT m.kind,
     count(*) FILTER (WHERE m.end_reason = 'retracted') AS retracted,
     count(*) FILTER (WHERE m.end_reason = 'expired' OR (m.t_valid_to IS NULL AND m.expires_at <= $1::timestamptz)) AS expired,
     coalesce(sum(m.tokens) FILTER (WHERE m.t_valid_to IS NULL AND m.status = 'active'
-        AND (m.expires_at IS NULL OR m.expires_at > $1::timestamptz)), 0)::bigint AS live_tokens
+        AND (m.expires_at IS NULL OR m.expires_at > $1::timestamptz)), 0)::bigint AS live_tokens,
+    count(*) FILTER (WHERE m.t_valid_to IS NULL AND m.status = 'held' AND (m.expires_at IS NULL OR m.expires_at > $1::timestamptz)) AS held,
+    count(*) FILTER (WHERE m.t_valid_to IS NULL AND m.status = 'disputed'
+        AND (m.expires_at IS NULL OR m.expires_at > $1::timestamptz)) AS disputed
 FROM memkernel.memory_objects AS m
 WHERE m.tenant = $2 AND m.namespace = ANY($3::text[])
 GROUP BY m.kind
@@ -836,6 +893,8 @@ type MemoryStatsRow struct {
 	Retracted  int64
 	Expired    int64
 	LiveTokens int64
+	Held       int64
+	Disputed   int64
 }
 
 // MemoryStats counts what has expired as that, whether its end is on record or not.
@@ -855,6 +914,8 @@ func (q *Queries) MemoryStats(ctx context.Context, arg MemoryStatsParams) ([]Mem
 			&i.Retracted,
 			&i.Expired,
 			&i.LiveTokens,
+			&i.Held,
+			&i.Disputed,
 		); err != nil {
 			return nil, err
 		}
@@ -870,20 +931,23 @@ const memorySupersede = `-- name: MemorySupersede :one
 WITH closed AS (
     UPDATE memkernel.memory_objects AS v
     SET t_valid_to = greatest($1::timestamptz, v.t_valid_from + interval '1 microsecond'), end_reason = 'superseded'
-    WHERE v.tenant = $2 AND v.id = $3 AND v.namespace = $4 AND v.t_valid_to IS NULL AND v.status = 'active'
+    WHERE v.tenant = $2 AND v.id = $3 AND v.namespace = $4 AND v.t_valid_to IS NULL
         AND (v.expires_at IS NULL OR v.expires_at > $1::timestamptz)
     RETURNING v.id, coalesce(v.chain, v.id) AS chain, v.chain_pos, v.t_valid_to, v.content_key
+), noted AS (
+    INSERT INTO memkernel.conflict_checks (tenant, memory_id, namespace, marked_at, due_at)
+    SELECT $2, $5, $4, $6, $6 WHERE $7::boolean
 ), made AS (
     INSERT INTO memkernel.memory_objects (tenant, id, namespace, kind, text, dedupe_key, event_time, event_end,
         assertion_time, t_valid_from, provenance, source, actor, key_id, agent_id, tokens, capture_id,
         terms, terms_length, terms_version, sensitivity, pii_subjects, secret_kinds, destinations, labels,
         supersedes, chain, chain_pos, content_key, certainty, expires_at)
-    SELECT $2, $5, $4, $6, $7, $8, $9::timestamptz,
-        $10::timestamptz, $11, c.t_valid_to, $12, $13, $14,
-        $15::uuid, $16, $17, $18, $19, $20, $21,
-        $22::text, $23::text[], $24::text[], $25::text[], $26::text[], c.id, c.chain,
-        c.chain_pos + 1, coalesce($27::text, c.content_key), $28::real,
-        $29::timestamptz
+    SELECT $2, $5, $4, $8, $9, $10, $11::timestamptz,
+        $12::timestamptz, $6, c.t_valid_to, $13, $14, $15,
+        $16::uuid, $17, $18, $19, $20, $21, $22,
+        $23::text, $24::text[], $25::text[], $26::text[], $27::text[], c.id, c.chain,
+        c.chain_pos + 1, coalesce($28::text, c.content_key), $29::real,
+        $30::timestamptz
     FROM closed AS c
     RETURNING id
 )
@@ -896,12 +960,13 @@ type MemorySupersedeParams struct {
 	Victim        uuid.UUID
 	Namespace     string
 	ID            uuid.UUID
+	AssertionTime time.Time
+	Unchecked     bool
 	Kind          string
 	Text          string
 	DedupeKey     []byte
 	EventTime     *time.Time
 	EventEnd      *time.Time
-	AssertionTime time.Time
 	Provenance    string
 	Source        string
 	Actor         string
@@ -925,8 +990,9 @@ type MemorySupersedeParams struct {
 // MemorySupersede closes the victim and inserts its successor in one statement. The guard
 // is the victim being current and in the writer's own namespace. If it is not, the
 // transaction aborts with MK001 and nothing has happened. The victim was believed for a
-// microsecond at least, so that every version of a chain can be asked for by time. What the chain
-// is about, if it says so, stays.
+// microsecond at least, so that every version of a chain can be asked for by time. It may be held
+// or disputed. What the chain is about, if it says so, stays. With unchecked, the successor is noted
+// for the comparison with its neighbours.
 func (q *Queries) MemorySupersede(ctx context.Context, arg MemorySupersedeParams) (bool, error) {
 	row := q.db.QueryRow(ctx, memorySupersede,
 		arg.TValidFrom,
@@ -934,12 +1000,13 @@ func (q *Queries) MemorySupersede(ctx context.Context, arg MemorySupersedeParams
 		arg.Victim,
 		arg.Namespace,
 		arg.ID,
+		arg.AssertionTime,
+		arg.Unchecked,
 		arg.Kind,
 		arg.Text,
 		arg.DedupeKey,
 		arg.EventTime,
 		arg.EventEnd,
-		arg.AssertionTime,
 		arg.Provenance,
 		arg.Source,
 		arg.Actor,
@@ -965,15 +1032,12 @@ func (q *Queries) MemorySupersede(ctx context.Context, arg MemorySupersedeParams
 }
 
 const memoryTarget = `-- name: MemoryTarget :one
-SELECT m.namespace, coalesce(m.end_reason, CASE WHEN m.expires_at <= $1::timestamptz THEN 'expired' ELSE '' END)::text AS end_reason,
-    h.id AS head_id, h.dedupe_key AS head_dedupe_key, h.kind AS head_kind,
+SELECT m.namespace, m.status, coalesce(m.end_reason, CASE WHEN m.expires_at <= $1::timestamptz THEN 'expired' ELSE '' END)::text AS end_reason,
+    h.id AS head_id, h.status AS head_status, h.dedupe_key AS head_dedupe_key, h.kind AS head_kind,
     h.event_time AS head_event_time, h.event_end AS head_event_end, h.source AS head_source, h.expires_at AS head_expires_at
 FROM memkernel.memory_objects AS m
 LEFT JOIN memkernel.memory_objects AS h ON h.tenant = m.tenant AND h.namespace = m.namespace
-    AND h.t_valid_to IS NULL AND h.status = 'active' AND (h.expires_at IS NULL OR h.expires_at > $1::timestamptz)
-    AND h.id = CASE WHEN m.t_valid_to IS NULL THEN m.id ELSE (
-        SELECT x.id FROM memkernel.memory_objects AS x
-        WHERE x.tenant = m.tenant AND x.namespace = m.namespace AND x.chain = coalesce(m.chain, m.id) AND x.t_valid_to IS NULL) END
+    AND h.id = memkernel.current_head(m.tenant, m.namespace, m.id) AND (h.expires_at IS NULL OR h.expires_at > $1::timestamptz)
 WHERE m.tenant = $2 AND m.id = $3 AND m.namespace = ANY($4::text[])
 `
 
@@ -986,8 +1050,10 @@ type MemoryTargetParams struct {
 
 type MemoryTargetRow struct {
 	Namespace     string
+	Status        string
 	EndReason     string
 	HeadID        *uuid.UUID
+	HeadStatus    *string
 	HeadDedupeKey []byte
 	HeadKind      *string
 	HeadEventTime *time.Time
@@ -996,8 +1062,8 @@ type MemoryTargetRow struct {
 	HeadExpiresAt *time.Time
 }
 
-// MemoryTarget describes a visible memory and the current head of its chain, for a write
-// that wants to change it.
+// MemoryTarget describes a visible memory and what is current of what it has become, be it held
+// or disputed, for a write that wants to change it.
 func (q *Queries) MemoryTarget(ctx context.Context, arg MemoryTargetParams) (MemoryTargetRow, error) {
 	row := q.db.QueryRow(ctx, memoryTarget,
 		arg.Now,
@@ -1008,8 +1074,10 @@ func (q *Queries) MemoryTarget(ctx context.Context, arg MemoryTargetParams) (Mem
 	var i MemoryTargetRow
 	err := row.Scan(
 		&i.Namespace,
+		&i.Status,
 		&i.EndReason,
 		&i.HeadID,
+		&i.HeadStatus,
 		&i.HeadDedupeKey,
 		&i.HeadKind,
 		&i.HeadEventTime,

@@ -120,7 +120,7 @@ const memoryReadRecorded = `-- name: MemoryReadRecorded :many
 
 WITH found AS (
     SELECT m.id, m.namespace, m.kind, m.text, m.event_time, m.event_end, m.assertion_time, m.t_valid_from, m.t_valid_to, m.expires_at,
-        m.end_reason, m.end_note, m.supersedes, m.status, m.provenance, m.source, m.actor, m.agent_id, m.tokens,
+        m.end_reason, m.end_note, m.supersedes, m.superseded_by, m.status, m.provenance, m.source, m.actor, m.agent_id, m.tokens,
     m.sensitivity, m.pii_subjects, m.secret_kinds, m.destinations, m.labels
     FROM memkernel.tenants AS t
     JOIN memkernel.memory_objects AS m ON m.tenant = t.tenant
@@ -150,7 +150,7 @@ WITH found AS (
     SET hits = a.hits + 1, last_at = greatest(a.last_at, excluded.last_at)
 )
 SELECT f.id, f.namespace, f.kind, f.text, f.event_time, f.event_end, f.assertion_time, f.t_valid_from, f.t_valid_to, f.expires_at,
-    f.end_reason, f.end_note, f.supersedes, f.status, f.provenance, f.source, f.actor, f.agent_id, f.tokens,
+    f.end_reason, f.end_note, f.supersedes, f.superseded_by, f.status, f.provenance, f.source, f.actor, f.agent_id, f.tokens,
     f.sensitivity, f.pii_subjects, f.secret_kinds, f.destinations, f.labels
 FROM found AS f
 LIMIT 1
@@ -185,6 +185,7 @@ type MemoryReadRecordedRow struct {
 	EndReason     *string
 	EndNote       *string
 	Supersedes    *uuid.UUID
+	SupersededBy  *uuid.UUID
 	Status        string
 	Provenance    string
 	Source        string
@@ -241,6 +242,7 @@ func (q *Queries) MemoryReadRecorded(ctx context.Context, arg MemoryReadRecorded
 			&i.EndReason,
 			&i.EndNote,
 			&i.Supersedes,
+			&i.SupersededBy,
 			&i.Status,
 			&i.Provenance,
 			&i.Source,
@@ -269,7 +271,7 @@ WITH asked AS (
         unnest((SELECT $3::timestamptz[])::timestamptz[]) AS ts
 ), found AS (
     SELECT a.call_id, a.ts, m.id, m.namespace, m.kind, m.text, m.event_time, m.event_end, m.assertion_time, m.t_valid_from, m.t_valid_to, m.expires_at,
-        m.end_reason, m.end_note, m.supersedes, m.status, m.provenance, m.source, m.actor, m.agent_id, m.tokens,
+        m.end_reason, m.end_note, m.supersedes, m.superseded_by, m.status, m.provenance, m.source, m.actor, m.agent_id, m.tokens,
         m.sensitivity, m.pii_subjects, m.secret_kinds, m.destinations, m.labels
     FROM memkernel.tenants AS t
     LEFT JOIN memkernel.api_keys AS k ON k.tenant = t.tenant AND k.id = $4::uuid
@@ -294,7 +296,7 @@ WITH asked AS (
     FROM found AS f
 )
 SELECT f.call_id, f.id, f.namespace, f.kind, f.text, f.event_time, f.event_end, f.assertion_time, f.t_valid_from, f.t_valid_to, f.expires_at,
-    f.end_reason, f.end_note, f.supersedes, f.status, f.provenance, f.source, f.actor, f.agent_id, f.tokens,
+    f.end_reason, f.end_note, f.supersedes, f.superseded_by, f.status, f.provenance, f.source, f.actor, f.agent_id, f.tokens,
     f.sensitivity, f.pii_subjects, f.secret_kinds, f.destinations, f.labels
 FROM found AS f
 LIMIT 10000
@@ -329,6 +331,7 @@ type MemoryReadRecordedManyRow struct {
 	EndReason     *string
 	EndNote       *string
 	Supersedes    *uuid.UUID
+	SupersededBy  *uuid.UUID
 	Status        string
 	Provenance    string
 	Source        string
@@ -380,6 +383,7 @@ func (q *Queries) MemoryReadRecordedMany(ctx context.Context, arg MemoryReadReco
 			&i.EndReason,
 			&i.EndNote,
 			&i.Supersedes,
+			&i.SupersededBy,
 			&i.Status,
 			&i.Provenance,
 			&i.Source,
@@ -405,7 +409,7 @@ func (q *Queries) MemoryReadRecordedMany(ctx context.Context, arg MemoryReadReco
 const memoryServeRecorded = `-- name: MemoryServeRecorded :many
 WITH served AS (
     SELECT m.id, m.namespace, m.kind, m.text, m.event_time, m.event_end, m.assertion_time, m.t_valid_from, m.t_valid_to, m.expires_at,
-        m.end_reason, m.end_note, m.supersedes, m.status, m.provenance, m.source, m.actor, m.agent_id, m.tokens,
+        m.end_reason, m.end_note, m.supersedes, m.superseded_by, m.status, m.provenance, m.source, m.actor, m.agent_id, m.tokens,
     m.sensitivity, m.pii_subjects, m.secret_kinds, m.destinations, m.labels
     FROM memkernel.memory_objects AS m
     WHERE EXISTS (
@@ -442,7 +446,7 @@ WITH served AS (
     SET hits = a.hits + 1, last_at = greatest(a.last_at, excluded.last_at)
 )
 SELECT s.id, s.namespace, s.kind, s.text, s.event_time, s.event_end, s.assertion_time, s.t_valid_from, s.t_valid_to, s.expires_at,
-    s.end_reason, s.end_note, s.supersedes, s.status, s.provenance, s.source, s.actor, s.agent_id, s.tokens,
+    s.end_reason, s.end_note, s.supersedes, s.superseded_by, s.status, s.provenance, s.source, s.actor, s.agent_id, s.tokens,
     s.sensitivity, s.pii_subjects, s.secret_kinds, s.destinations, s.labels
 FROM served AS s
 LIMIT cardinality($1::text[])
@@ -481,6 +485,7 @@ type MemoryServeRecordedRow struct {
 	EndReason     *string
 	EndNote       *string
 	Supersedes    *uuid.UUID
+	SupersededBy  *uuid.UUID
 	Status        string
 	Provenance    string
 	Source        string
@@ -537,6 +542,7 @@ func (q *Queries) MemoryServeRecorded(ctx context.Context, arg MemoryServeRecord
 			&i.EndReason,
 			&i.EndNote,
 			&i.Supersedes,
+			&i.SupersededBy,
 			&i.Status,
 			&i.Provenance,
 			&i.Source,

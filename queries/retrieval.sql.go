@@ -389,17 +389,18 @@ func (q *Queries) TermCloseMany(ctx context.Context, arg TermCloseManyParams) er
 
 const termInsertAll = `-- name: TermInsertAll :exec
 INSERT INTO memkernel.memory_terms (tenant, ns, term, live, id, tf, length, tokens)
-SELECT $1, $2, r.term, true, ((SELECT ($3::text[])::uuid[])::uuid[])[r.at], r.tf,
-    ((SELECT $4::integer[])::integer[])[r.at], ((SELECT $5::integer[])::integer[])[r.at]
+SELECT $1, $2, r.term, ((SELECT $3::boolean[])::boolean[])[r.at], ((SELECT ($4::text[])::uuid[])::uuid[])[r.at], r.tf,
+    ((SELECT $5::integer[])::integer[])[r.at], ((SELECT $6::integer[])::integer[])[r.at]
 FROM (
-    SELECT unnest((SELECT $6::bigint[])::bigint[]) AS term, unnest((SELECT $7::smallint[])::smallint[]) AS tf,
-        unnest((SELECT $8::integer[])::integer[]) AS at
+    SELECT unnest((SELECT $7::bigint[])::bigint[]) AS term, unnest((SELECT $8::smallint[])::smallint[]) AS tf,
+        unnest((SELECT $9::integer[])::integer[]) AS at
 ) AS r
 `
 
 type TermInsertAllParams struct {
 	TenantID int32
 	Ns       int32
+	Lives    []bool
 	Ids      []string
 	Lengths  []int32
 	Tokens   []int32
@@ -413,6 +414,7 @@ func (q *Queries) TermInsertAll(ctx context.Context, arg TermInsertAllParams) er
 	_, err := q.db.Exec(ctx, termInsertAll,
 		arg.TenantID,
 		arg.Ns,
+		arg.Lives,
 		arg.Ids,
 		arg.Lengths,
 		arg.Tokens,
@@ -425,13 +427,14 @@ func (q *Queries) TermInsertAll(ctx context.Context, arg TermInsertAllParams) er
 
 const termInsertMany = `-- name: TermInsertMany :exec
 INSERT INTO memkernel.memory_terms (tenant, ns, term, live, id, tf, length, tokens)
-SELECT $1, $2, unnest($3::bigint[]), true, $4, unnest($5::smallint[]), $6, $7
+SELECT $1, $2, unnest($3::bigint[]), $4, $5, unnest($6::smallint[]), $7, $8
 `
 
 type TermInsertManyParams struct {
 	TenantID int32
 	Ns       int32
 	Terms    []int64
+	Live     bool
 	ID       uuid.UUID
 	Tfs      []int16
 	Length   int32
@@ -443,10 +446,36 @@ func (q *Queries) TermInsertMany(ctx context.Context, arg TermInsertManyParams) 
 		arg.TenantID,
 		arg.Ns,
 		arg.Terms,
+		arg.Live,
 		arg.ID,
 		arg.Tfs,
 		arg.Length,
 		arg.Tokens,
+	)
+	return err
+}
+
+const termOpenMany = `-- name: TermOpenMany :exec
+SELECT memkernel.open_postings($1, $2, m.id, m.terms) FROM memkernel.memory_objects AS m
+WHERE m.tenant = $3 AND m.id = $4 AND m.namespace = $5
+`
+
+type TermOpenManyParams struct {
+	TenantID  int32
+	Ns        int32
+	Tenant    string
+	ID        uuid.UUID
+	Namespace string
+}
+
+// TermOpenMany puts them back.
+func (q *Queries) TermOpenMany(ctx context.Context, arg TermOpenManyParams) error {
+	_, err := q.db.Exec(ctx, termOpenMany,
+		arg.TenantID,
+		arg.Ns,
+		arg.Tenant,
+		arg.ID,
+		arg.Namespace,
 	)
 	return err
 }
@@ -467,7 +496,7 @@ func (q *Queries) VectorClose(ctx context.Context, arg VectorCloseParams) error 
 
 const vectorInsert = `-- name: VectorInsert :exec
 INSERT INTO memkernel.memory_vectors (tenant, id, model, ns, live, tokens, dim, embedding)
-VALUES ($1, $2, $3, $4, true, $5, $6, (($7::real[])::vector))
+VALUES ($1, $2, $3, $4, $5, $6, $7, (($8::real[])::vector))
 `
 
 type VectorInsertParams struct {
@@ -475,6 +504,7 @@ type VectorInsertParams struct {
 	ID        uuid.UUID
 	Model     int32
 	Ns        int32
+	Live      bool
 	Tokens    int32
 	Dim       int32
 	Embedding []float32
@@ -486,6 +516,7 @@ func (q *Queries) VectorInsert(ctx context.Context, arg VectorInsertParams) erro
 		arg.ID,
 		arg.Model,
 		arg.Ns,
+		arg.Live,
 		arg.Tokens,
 		arg.Dim,
 		arg.Embedding,
@@ -495,11 +526,11 @@ func (q *Queries) VectorInsert(ctx context.Context, arg VectorInsertParams) erro
 
 const vectorInsertMany = `-- name: VectorInsertMany :exec
 INSERT INTO memkernel.memory_vectors (tenant, id, model, ns, live, tokens, dim, embedding)
-SELECT $1, r.id::uuid, $2, $3, true, r.tokens, $4,
+SELECT $1, r.id::uuid, $2, $3, r.live, r.tokens, $4,
     (((SELECT $5::real[])::real[])[r.from_at:r.to_at])::vector
 FROM (
     SELECT unnest((SELECT $6::text[])::text[]) AS id, unnest((SELECT $7::integer[])::integer[]) AS tokens,
-        unnest((SELECT $8::integer[])::integer[]) AS from_at, unnest((SELECT $9::integer[])::integer[]) AS to_at
+        unnest((SELECT $8::boolean[])::boolean[]) AS live, unnest((SELECT $9::integer[])::integer[]) AS from_at, unnest((SELECT $10::integer[])::integer[]) AS to_at
 ) AS r
 `
 
@@ -511,6 +542,7 @@ type VectorInsertManyParams struct {
 	Embeddings []float32
 	Ids        []string
 	Tokens     []int32
+	Lives      []bool
 	Froms      []int32
 	Tos        []int32
 }
@@ -526,6 +558,7 @@ func (q *Queries) VectorInsertMany(ctx context.Context, arg VectorInsertManyPara
 		arg.Embeddings,
 		arg.Ids,
 		arg.Tokens,
+		arg.Lives,
 		arg.Froms,
 		arg.Tos,
 	)
@@ -730,4 +763,18 @@ func (q *Queries) VectorNearestWide(ctx context.Context, arg VectorNearestWidePa
 		return nil, err
 	}
 	return items, nil
+}
+
+const vectorOpen = `-- name: VectorOpen :exec
+UPDATE memkernel.memory_vectors SET live = true WHERE tenant = $1 AND id = $2 AND NOT live
+`
+
+type VectorOpenParams struct {
+	TenantID int32
+	ID       uuid.UUID
+}
+
+func (q *Queries) VectorOpen(ctx context.Context, arg VectorOpenParams) error {
+	_, err := q.db.Exec(ctx, vectorOpen, arg.TenantID, arg.ID)
+	return err
 }

@@ -13,11 +13,13 @@ import (
 const namespaceBump = `-- name: NamespaceBump :one
 WITH bumped AS (
 UPDATE memkernel.namespaces AS n
-SET live_rows = n.live_rows + ($1::bigint) - cardinality((SELECT $2::text[])::text[]),
-    live_length = n.live_length + ($3::bigint) - coalesce((
+SET live_rows = n.live_rows + ($1::bigint) - (
+        SELECT count(*) FROM memkernel.memory_objects AS m
+        WHERE m.tenant = $2 AND m.id = ANY((SELECT ($3::text[])::uuid[])::uuid[]) AND m.namespace = $4 AND m.status = 'active'),
+    live_length = n.live_length + ($5::bigint) - coalesce((
         SELECT sum(m.terms_length) FROM memkernel.memory_objects AS m
-        WHERE m.tenant = $4 AND m.id = ANY((SELECT ($2::text[])::uuid[])::uuid[]) AND m.namespace = $5), 0)
-WHERE n.tenant = $4 AND n.path = $5
+        WHERE m.tenant = $2 AND m.id = ANY((SELECT ($3::text[])::uuid[])::uuid[]) AND m.namespace = $4 AND m.status = 'active'), 0)
+WHERE n.tenant = $2 AND n.path = $4
 RETURNING n.id
 )
 SELECT memkernel.expect(count(*), 1) FROM bumped
@@ -25,23 +27,24 @@ SELECT memkernel.expect(count(*), 1) FROM bumped
 
 type NamespaceBumpParams struct {
 	AddedRows   int64
-	Closed      []string
-	AddedLength int64
 	Tenant      string
+	Closed      []string
 	Path        string
+	AddedLength int64
 }
 
 // NamespaceBump comes last in a write: writers of one namespace queue behind it. It counts
-// what was added and what the row that was closed took away. Like others here it hides a
+// what was added and what the rows that were closed took away, which is nothing for one that was
+// held or disputed. Like others here it hides a
 // parameter in a sub-select: a plan for any value is then as good as one for this value, and
 // the server stops planning at every call.
 func (q *Queries) NamespaceBump(ctx context.Context, arg NamespaceBumpParams) (bool, error) {
 	row := q.db.QueryRow(ctx, namespaceBump,
 		arg.AddedRows,
-		arg.Closed,
-		arg.AddedLength,
 		arg.Tenant,
+		arg.Closed,
 		arg.Path,
+		arg.AddedLength,
 	)
 	var expect bool
 	err := row.Scan(&expect)

@@ -54,9 +54,11 @@ type Standing struct {
 type Target struct {
 	// Own reports that it lives in the writer's own namespace.
 	Own bool
-	// Head is the current memory of its chain, zero if the chain has ended.
+	// Head is what is current of what it has become, held or disputed as it may be, zero if
+	// nothing is.
 	Head mem.ID
-	// Same reports that the head is the draft in every respect: text, kind, times and source.
+	// Same reports that the head is active and the draft in every respect: text, kind, times and
+	// source.
 	// It is read in one statement with Head; Duplicate comes from another, which may have
 	// looked earlier.
 	Same bool

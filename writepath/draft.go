@@ -35,6 +35,11 @@ type Draft struct {
 	// Classification is set by whoever classifies, before anything is kept.
 	Classification mem.Classification
 
+	// Unchecked has the memory compared with its neighbours later. Held keeps it out of sight until
+	// then: it is nobody's duplicate, and what it is to replace it replaces when it is released. They
+	// are set by whoever knows the policy, before the draft is planned.
+	Unchecked, Held bool
+
 	// Mentions are the names in the text.
 	Mentions []entity.Mention
 

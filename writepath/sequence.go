@@ -34,6 +34,7 @@ func (s *Sequence) Plan(drafts []*Draft, st *State) (decisions []Decision, repla
 	decisions, replay, err = s.look(drafts, st)
 	for i, dec := range decisions {
 		switch {
+		case dec.Action.Stores() && drafts[i].Held: // and so no duplicate is one of it
 		case dec.Action.Stores():
 			s.stored[drafts[i].DedupeKey] = drafts[i].ID
 		case dec.Action == Duplicate && s.counts:

@@ -11,7 +11,7 @@ var (
 	level0 = []string{"acl", "kernel/model"}
 	level1 = concat(level0, "kernel/mem")
 	level2 = concat(level1, "driver", "audit")
-	level3 = concat(level2, "writepath", "writepath/classify", "writepath/entity", "writepath/extract", "writepath/verify", "internal/lexical")
+	level3 = concat(level2, "writepath", "writepath/classify", "writepath/conflict", "writepath/entity", "writepath/extract", "writepath/verify", "internal/lexical")
 
 	// forHosts is what a host may import, and so all that examples and test kits see.
 	forHosts = []string{"kernel", "kernel/mem", "kernel/model", "driver", "acl", "audit"}

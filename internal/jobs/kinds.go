@@ -46,6 +46,21 @@ type Expire struct{}
 // Kind implements river.JobArgs.
 func (Expire) Kind() string { return "memkernel_expire" }
 
+// Check compares memories with their neighbours, because they are held until then.
+type Check struct {
+	Tenant   string   `json:"tenant"`
+	Memories []mem.ID `json:"memories"`
+}
+
+// Kind implements river.JobArgs.
+func (Check) Kind() string { return "memkernel_check" }
+
+// CheckAll compares all memories with their neighbours that have not been.
+type CheckAll struct{}
+
+// Kind implements river.JobArgs.
+func (CheckAll) Kind() string { return "memkernel_check_all" }
+
 // Run is one run of a job: what it is about and which job it is. Its number is the same at
 // every attempt, of which River runs one at a time.
 type Run[A river.JobArgs] struct {

@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"math"
 	"slices"
+	"time"
 
 	"github.com/memkernel/memkernel/driver"
 	"github.com/memkernel/memkernel/internal/lexical"
@@ -30,36 +31,13 @@ type lexicalFetch struct {
 }
 
 func (s *Store) lexicalArm(cfg *ViewConfig, text string) *lexicalFetch {
-	f := &lexicalFetch{terms: lexical.Query(text, maxQueryTerms)}
-	if len(f.terms) == 0 {
+	f, hashes := newLexicalFetch(text)
+	if len(hashes) == 0 {
 		return f
-	}
-	hashes := make([]int64, len(f.terms))
-	for i, t := range f.terms {
-		hashes[i] = t.Hash
 	}
 	tenant, visible, now := cfg.Scope.Tenant(), cfg.Scope.Namespaces(), cfg.Filter.Now
 	if cfg.Filter.IsZero() {
-		f.steps = []queries.Step{
-			func(ctx context.Context, q *queries.Queries) error {
-				rows, err := q.NamespaceStats(ctx, queries.NamespaceStatsParams{Tenant: tenant, Namespaces: visible, Now: now})
-				for _, r := range rows {
-					f.stats.Docs += r.LiveRows
-					f.stats.TotalLength += r.LiveLength
-				}
-				s.known.keepRows(rows)
-				return err
-			},
-			func(ctx context.Context, q *queries.Queries) error {
-				rows, err := q.PostingList(ctx, queries.PostingListParams{
-					Tenant: tenant, Namespaces: visible, Terms: hashes, Now: now, MaxRows: maxPostings + 1,
-				})
-				if err == nil {
-					f.postings = toPostings(rows)
-				}
-				return err
-			},
-		}
+		f.steps = s.plainLexical(f, tenant, visible, hashes, now)
 		return f
 	}
 	p := queries.PostingListFilteredParams{
@@ -89,6 +67,39 @@ func (s *Store) lexicalArm(cfg *ViewConfig, text string) *lexicalFetch {
 	return f
 }
 
+func newLexicalFetch(text string) (f *lexicalFetch, hashes []int64) {
+	f = &lexicalFetch{terms: lexical.Query(text, maxQueryTerms)}
+	hashes = make([]int64, len(f.terms))
+	for i, t := range f.terms {
+		hashes[i] = t.Hash
+	}
+	return f, hashes
+}
+
+// plainLexical returns the steps of a lexical query over all that is current in some namespaces.
+func (s *Store) plainLexical(f *lexicalFetch, tenant string, namespaces []string, hashes []int64, now time.Time) []queries.Step {
+	return []queries.Step{
+		func(ctx context.Context, q *queries.Queries) error {
+			rows, err := q.NamespaceStats(ctx, queries.NamespaceStatsParams{Tenant: tenant, Namespaces: namespaces, Now: now})
+			for _, r := range rows {
+				f.stats.Docs += r.LiveRows
+				f.stats.TotalLength += r.LiveLength
+			}
+			s.known.keepRows(rows)
+			return err
+		},
+		func(ctx context.Context, q *queries.Queries) error {
+			rows, err := q.PostingList(ctx, queries.PostingListParams{
+				Tenant: tenant, Namespaces: namespaces, Terms: hashes, Now: now, MaxRows: maxPostings + 1,
+			})
+			if err == nil {
+				f.postings = toPostings(rows)
+			}
+			return err
+		},
+	}
+}
+
 // postingRow is what both posting queries return.
 type postingRow interface {
 	queries.PostingListRow | queries.PostingListFilteredRow
@@ -103,12 +114,19 @@ func toPostings[R postingRow](rows []R) []lexical.Posting {
 	return out
 }
 
+func (f *lexicalFetch) rank() ([]lexical.Scored, error) {
+	if len(f.postings) > maxPostings {
+		return nil, &mem.TooLargeError{Field: "Query", Size: int64(len(f.postings)), Limit: maxPostings, Unit: "postings"}
+	}
+	return lexical.BM25(f.stats, f.terms, f.postings, maxViewRows), nil
+}
+
 // keepLexical ranks what was fetched and remembers it for the query's text.
 func (v *view) keepLexical(text string, f *lexicalFetch) error {
-	if len(f.postings) > maxPostings {
-		return &mem.TooLargeError{Field: "Query", Size: int64(len(f.postings)), Limit: maxPostings, Unit: "postings"}
+	scored, err := f.rank()
+	if err != nil {
+		return err
 	}
-	scored := lexical.BM25(f.stats, f.terms, f.postings, maxViewRows)
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.lexical[text] = scored
@@ -200,14 +218,16 @@ type nearestRow interface {
 	queries.VectorNearestRow | queries.VectorNearestWideRow | queries.VectorNearestFilteredRow
 }
 
-// toNearest converts pgvector's negative inner product, which of unit vectors is the negative
+// cosineOf converts pgvector's negative inner product, which of unit vectors is the negative
 // cosine.
+func cosineOf(distance float64) mem.Cosine { return mem.Cosine(min(1, max(-1, -distance))) }
+
 func toNearest[R nearestRow](found []R) []nearest {
 	out := make([]nearest, len(found))
 	for i, r := range found {
 		n := queries.VectorNearestRow(r)
 		out[i] = nearest{distance: n.Distance, row: driver.Candidate{
-			Ref: mem.ID(n.ID), Tokens: int(n.Tokens), Cosine: mem.Cosine(min(1, max(-1, -n.Distance))),
+			Ref: mem.ID(n.ID), Tokens: int(n.Tokens), Cosine: cosineOf(n.Distance),
 		}}
 	}
 	return out

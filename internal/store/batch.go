@@ -117,10 +117,7 @@ func (b *Batch) Apply(ctx context.Context, parts ...Part) error {
 	if err != nil {
 		return err
 	}
-	if b.tx != nil {
-		return mapErr(queries.Pipeline(ctx, b.tx, steps...))
-	}
-	return b.store.atomic(ctx, steps...)
+	return b.send(ctx, parts, steps)
 }
 
 // stored is a draft that becomes a memory.
@@ -239,12 +236,15 @@ func (b *Batch) insert(made []stored) []queries.Step {
 				steps = append(steps, expire(tenant, ns, b.place, id, d.of.Now)...)
 			}
 		}
-		if d.victim.IsZero() {
-			rows = append(rows, d.of.insertParams(d.draft))
+		if d.victim.IsZero() || d.Held {
+			row := d.of.insertParams(d.draft)
+			row.Replaces = optionalID(d.victim)
+			rows = append(rows, row)
 			continue
 		}
 		steps = append(steps, d.of.supersede(d.draft, d.victim))
 		steps = append(steps, closeArms(tenant, ns, b.place, d.victim)...)
+		steps = append(steps, d.overturn()...)
 	}
 	return append(steps, rows.insert()...)
 }
@@ -306,17 +306,21 @@ func (b *Batch) link(links *links, known *entity.Registry, made []stored) {
 }
 
 func (b *Batch) bumpNamespace(made []stored) queries.Step {
-	var length int64
+	var rows, length int64
 	var closed []mem.ID
 	for _, d := range made {
-		length += int64(d.doc.Length)
-		for _, id := range append(slices.Clone(d.expired), d.victim) {
+		gone := slices.Clone(d.expired)
+		if !d.Held {
+			rows, length = rows+1, length+int64(d.doc.Length)
+			gone = append(gone, d.victim)
+		}
+		for _, id := range gone {
 			if !id.IsZero() && !slices.Contains(closed, id) {
 				closed = append(closed, id)
 			}
 		}
 	}
-	return bumpNamespace(b.who().Tenant(), b.who().Namespace().String(), int64(len(made)), length, closed...)
+	return bumpNamespace(b.who().Tenant(), b.who().Namespace().String(), rows, length, closed...)
 }
 
 func (b *Batch) ensureNamespace(ctx context.Context) error {

@@ -85,6 +85,7 @@ func toMemory(r *memoryRow, now time.Time) mem.Memory {
 		EndReason:     mem.EndReason(value(r.EndReason)),
 		EndNote:       value(r.EndNote),
 		Supersedes:    mem.ID(value(r.Supersedes)),
+		SupersededBy:  mem.ID(value(r.SupersededBy)),
 		Status:        mem.Status(r.Status),
 		Provenance:    mem.Provenance(r.Provenance),
 		Source:        r.Source,

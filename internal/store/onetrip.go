@@ -115,7 +115,7 @@ func readMany(reads []*appendRequest) queries.Step {
 			m := toMemory(&memoryRow{
 				ID: r.ID, Namespace: r.Namespace, Kind: r.Kind, Text: r.Text, EventTime: r.EventTime, EventEnd: r.EventEnd,
 				AssertionTime: r.AssertionTime, TValidFrom: r.TValidFrom, TValidTo: r.TValidTo, ExpiresAt: r.ExpiresAt, EndReason: r.EndReason, EndNote: r.EndNote,
-				Supersedes: r.Supersedes, Status: r.Status, Provenance: r.Provenance, Source: r.Source, Actor: r.Actor, AgentID: r.AgentID,
+				Supersedes: r.Supersedes, SupersededBy: r.SupersededBy, Status: r.Status, Provenance: r.Provenance, Source: r.Source, Actor: r.Actor, AgentID: r.AgentID,
 				Tokens: r.Tokens, Sensitivity: r.Sensitivity, PiiSubjects: r.PiiSubjects, SecretKinds: r.SecretKinds,
 				Destinations: r.Destinations, Labels: r.Labels,
 			}, a.p.Ts)

@@ -92,11 +92,11 @@ func (b *Batch) probeDuplicates(keys [][]byte, states []*writepath.State) querie
 func (w *Write) probeTarget(d *draft, st *writepath.Standing) []queries.Step {
 	switch {
 	case !d.Supersedes.IsZero():
-		return []queries.Step{
+		return append([]queries.Step{
 			lookAtTarget(w.Who.Scope(), w.Who.Namespace(), d.Supersedes, d.Draft, w.Now, st), hidden(w.Who.Scope(), d.Supersedes, &st.TargetHidden),
-		}
+		}, w.probeCases(d)...)
 	case d.ContentKey != "":
-		return []queries.Step{w.probeRefresh(d, st)}
+		return append([]queries.Step{w.probeRefresh(d, st)}, w.probeCases(d)...)
 	default:
 		return nil
 	}
@@ -211,7 +211,7 @@ func lookAtTarget(scope acl.Scope, own acl.Namespace, id mem.ID, d *writepath.Dr
 		}
 		st.Target = &writepath.Target{
 			Own: t.Namespace == own.String(), Head: mem.ID(value(t.HeadID)), EndReason: mem.EndReason(t.EndReason),
-			Same: d != nil && sameMemory(d, &storedMemory{
+			Same: d != nil && value(t.HeadStatus) == string(mem.StatusActive) && sameMemory(d, &storedMemory{
 				key: t.HeadDedupeKey, kind: value(t.HeadKind), source: value(t.HeadSource),
 				eventTime: t.HeadEventTime, eventEnd: t.HeadEventEnd, expiresAt: t.HeadExpiresAt,
 			}),

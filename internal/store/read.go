@@ -93,8 +93,8 @@ func (s *Store) History(scope acl.Scope, id, after mem.ID, limit int, now time.T
 		return err
 	}
 	visible := func(ctx context.Context, q *queries.Queries) error {
-		_, err := q.MemoryTarget(ctx, queries.MemoryTargetParams{Tenant: scope.Tenant(), ID: uuid.UUID(id), Namespaces: scope.Namespaces(), Now: now})
-		out.Visible = err == nil
+		t, err := q.MemoryTarget(ctx, queries.MemoryTargetParams{Tenant: scope.Tenant(), ID: uuid.UUID(id), Namespaces: scope.Namespaces(), Now: now})
+		out.Visible = err == nil && t.Status == string(mem.StatusActive)
 		return noRows(err)
 	}
 	return []queries.Step{list, visible, hidden(scope, id, &out.Hidden)}

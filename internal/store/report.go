@@ -16,6 +16,7 @@ type KindStats struct {
 	Kind                                 mem.Kind
 	Live, Superseded, Retracted, Expired int64
 	LiveTokens                           int64
+	Held, Disputed                       int64
 }
 
 // AuditStats counts the audit rows of one namespace.
@@ -32,7 +33,7 @@ func (s *Store) Stats(scope acl.Scope, own acl.Namespace, now time.Time, kinds *
 			for _, r := range rows {
 				*kinds = append(*kinds, KindStats{
 					Kind: mem.Kind(r.Kind), Live: r.Live, Superseded: r.Superseded, Retracted: r.Retracted, Expired: r.Expired,
-					LiveTokens: r.LiveTokens,
+					LiveTokens: r.LiveTokens, Held: r.Held, Disputed: r.Disputed,
 				})
 			}
 			return nil

@@ -95,8 +95,16 @@ func (rows memories) insert() []queries.Step {
 			certainty = *r.Certainty
 		}
 		p.Certainties, p.Expiries = append(p.Certainties, certainty), append(p.Expiries, utc(r.ExpiresAt))
+		p.Statuses, p.Uncheckeds, p.Replaces = append(p.Statuses, r.Status), append(p.Uncheckeds, r.Unchecked), append(p.Replaces, uuidText(r.Replaces))
 	}
 	return []queries.Step{func(ctx context.Context, q *queries.Queries) error { return q.MemoryInsertMany(ctx, p) }}
+}
+
+func uuidText(id *uuid.UUID) string {
+	if id == nil {
+		return ""
+	}
+	return id.String()
 }
 
 // arrayText writes an array of texts as PostgreSQL reads it.
@@ -122,7 +130,7 @@ func insertVectors(at place, model int32, made []stored) queries.Step {
 		d := made[0]
 		return func(ctx context.Context, q *queries.Queries) error {
 			return q.VectorInsert(ctx, queries.VectorInsertParams{
-				TenantID: at.TenantID, ID: uuid.UUID(d.ID), Model: model, Ns: at.ID,
+				TenantID: at.TenantID, ID: uuid.UUID(d.ID), Model: model, Ns: at.ID, Live: !d.Held,
 				Tokens: int32(d.Tokens), Dim: int32(len(d.Embedding)), Embedding: d.Embedding, //nolint:gosec // bounded
 			})
 		}
@@ -130,7 +138,8 @@ func insertVectors(at place, model int32, made []stored) queries.Step {
 	p := queries.VectorInsertManyParams{TenantID: at.TenantID, Model: model, Ns: at.ID, Dim: int32(len(made[0].Embedding))} //nolint:gosec // bounded
 	for _, d := range made {
 		p.Ids, p.Tokens = append(p.Ids, d.ID.String()), append(p.Tokens, int32(d.Tokens)) //nolint:gosec // bounded
-		p.Froms = append(p.Froms, int32(len(p.Embeddings)+1))                             //nolint:gosec // bounded
+		p.Lives = append(p.Lives, !d.Held)
+		p.Froms = append(p.Froms, int32(len(p.Embeddings)+1)) //nolint:gosec // bounded
 		p.Embeddings = append(p.Embeddings, d.Embedding...)
 		p.Tos = append(p.Tos, int32(len(p.Embeddings))) //nolint:gosec // bounded
 	}
@@ -146,7 +155,7 @@ func (rows terms) insert(at place) []queries.Step {
 		return nil
 	case 1:
 		d := rows[0]
-		p := queries.TermInsertManyParams{TenantID: at.TenantID, Ns: at.ID, ID: uuid.UUID(d.ID), Length: int32(d.doc.Length), Tokens: int32(d.Tokens)} //nolint:gosec // bounded by the text limit
+		p := queries.TermInsertManyParams{TenantID: at.TenantID, Ns: at.ID, ID: uuid.UUID(d.ID), Live: !d.Held, Length: int32(d.doc.Length), Tokens: int32(d.Tokens)} //nolint:gosec // bounded by the text limit
 		for _, t := range d.doc.Terms {
 			p.Terms, p.Tfs = append(p.Terms, t.Hash), append(p.Tfs, frequency(t.TF))
 		}
@@ -161,6 +170,7 @@ func (rows terms) insert(at place) []queries.Step {
 	var postings []posting
 	for i, d := range rows {
 		p.Ids, p.Lengths, p.Tokens = append(p.Ids, d.ID.String()), append(p.Lengths, int32(d.doc.Length)), append(p.Tokens, int32(d.Tokens)) //nolint:gosec // bounded by the text limit
+		p.Lives = append(p.Lives, !d.Held)
 		for _, t := range d.doc.Terms {
 			postings = append(postings, posting{t.Hash, frequency(t.TF), int32(i + 1)}) //nolint:gosec // bounded by the text limit
 		}

@@ -56,7 +56,11 @@ func (s *Store) Place(ctx context.Context, o *Order, event *audit.Event, brief b
 	if o.Hold != nil {
 		steps = append(steps, gateStill(o.Who, o.Hold, o.Now))
 	}
-	steps = append(steps, o.keep(), appendEvent(event))
+	return s.withJob(ctx, append(steps, o.keep(), appendEvent(event)), brief, add)
+}
+
+// withJob commits what the steps do together with what add adds, or nothing; see Place.
+func (s *Store) withJob(ctx context.Context, steps []queries.Step, brief bool, add func(context.Context, pgx.Tx) error) error {
 	if brief && s.tx == nil {
 		loan := queries.NewLoan(s.config)
 		if err := s.run(ctx, append(steps, loan.Step(add))...); err != nil {

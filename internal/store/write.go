@@ -32,6 +32,8 @@ type Write struct {
 	NewID func() mem.ID
 	// Outcome encodes the receipt and the audit row of what was decided for each draft.
 	Outcome func([]writepath.Decision) (receipt []byte, event audit.Event)
+	// Check adds the job that checks memories that are held, within their transaction.
+	Check CheckJob
 
 	// alone is the batch that has this write and no other.
 	alone    Batch
@@ -46,6 +48,8 @@ type draft struct {
 	// expired are memories in the draft's place, with its text or its key, that have expired and
 	// have no end on record.
 	expired []mem.ID
+	// cases are open, about what the draft is to replace.
+	cases []openCase
 }
 
 // expire notes a memory that has expired and stands in the draft's place.
@@ -135,7 +139,7 @@ func (w *Write) insertParams(d *draft) queries.MemoryInsertParams {
 	return queries.MemoryInsertParams{
 		Tenant: w.Who.Tenant(), ID: uuid.UUID(d.ID), Namespace: w.Who.Namespace().String(), Kind: string(d.Kind), Text: d.Text,
 		DedupeKey: d.DedupeKey[:], EventTime: optionalTime(d.EventTime), EventEnd: optionalTime(d.EventEnd),
-		AssertionTime: w.Now, TValidFrom: w.Now, Provenance: string(d.Provenance), Source: d.Source,
+		AssertionTime: w.Now, TValidFrom: w.Now, Status: string(statusOf(d.Draft)), Unchecked: d.Unchecked, Provenance: string(d.Provenance), Source: d.Source,
 		Actor: w.Who.Actor(), KeyID: optionalKey(w.Who.KeyID()), AgentID: w.Who.AgentID(), Tokens: int32(d.Tokens), //nolint:gosec // bounded by the text limit
 		CaptureID: optionalID(w.Capture), Terms: terms, TermsLength: int32(d.doc.Length), TermsVersion: lexical.Version, //nolint:gosec // bounded by the text limit
 		Sensitivity: string(d.Classification.Sensitivity), PiiSubjects: toStrings(d.Classification.PIISubjects),
@@ -154,7 +158,7 @@ func (w *Write) supersede(d *draft, victim mem.ID) queries.Step {
 			Provenance: p.Provenance, Source: p.Source, Actor: p.Actor, KeyID: p.KeyID, AgentID: p.AgentID, Tokens: p.Tokens,
 			CaptureID: p.CaptureID, Terms: p.Terms, TermsLength: p.TermsLength, TermsVersion: p.TermsVersion,
 			Sensitivity: p.Sensitivity, PiiSubjects: p.PiiSubjects, SecretKinds: p.SecretKinds, Destinations: p.Destinations, Labels: p.Labels,
-			ContentKey: p.ContentKey, Certainty: p.Certainty, ExpiresAt: p.ExpiresAt, Victim: uuid.UUID(victim),
+			ContentKey: p.ContentKey, Certainty: p.Certainty, ExpiresAt: p.ExpiresAt, Victim: uuid.UUID(victim), Unchecked: p.Unchecked,
 		})
 		return err
 	}

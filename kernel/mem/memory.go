@@ -78,9 +78,13 @@ type Memory struct {
 	EndReason EndReason
 	EndNote   string
 
-	// Supersedes is the memory that this one replaced, zero if none.
+	// Supersedes is the memory that this one replaced when it was written, zero if none.
 	Supersedes ID
-	Status     Status
+	// SupersededBy is what replaced this memory though it had been there before, as when a
+	// contradiction between the two was settled; zero for a memory that a write replaced, whose
+	// successor is the next of its history.
+	SupersededBy ID
+	Status       Status
 	// Provenance is the trust class of the source.
 	Provenance Provenance
 	// Source is what the writer said of the origin, for example a file or a speaker.

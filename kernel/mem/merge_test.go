@@ -2,6 +2,7 @@ package mem_test
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -38,11 +39,12 @@ func TestMergeRestrictions(t *testing.T) {
 	t.Parallel()
 	parent := mem.Policy{
 		Sensitive: true, AllowedDrivers: []string{"baseline", "graph"},
-		Write: mem.WritePolicy{MaxBytes: 100, Kinds: []mem.Kind{mem.KindFact, mem.KindGoal}, Denied: true},
+		Write:          mem.WritePolicy{MaxBytes: 100, Kinds: []mem.Kind{mem.KindFact, mem.KindGoal}, Denied: true},
+		ConflictReview: mem.ReviewAll, HoldForReview: true,
 	}
 	child := mem.Policy{
-		AllowedDrivers: []string{"graph", "sidecar"},
-		Write:          mem.WritePolicy{MaxBytes: 1000, Kinds: []mem.Kind{mem.KindGoal, mem.KindRaw}},
+		AllowedDrivers: []string{"graph", "sidecar"}, ConflictReview: mem.ReviewOff,
+		Write: mem.WritePolicy{MaxBytes: 1000, Kinds: []mem.Kind{mem.KindGoal, mem.KindRaw}},
 	}
 	for name, e := range map[string]mem.EffectivePolicy{
 		"child below":  mem.MergePolicies([]mem.Policy{parent, child}),
@@ -51,6 +53,8 @@ func TestMergeRestrictions(t *testing.T) {
 	} {
 		require.True(t, e.Sensitive, name)
 		require.True(t, e.WriteDenied, name)
+		require.Equal(t, mem.ReviewAll, e.ConflictReview, name)
+		require.True(t, e.HoldForReview, name)
 		require.Equal(t, 100, e.WriteMaxBytes, name)
 		for _, k := range mem.Kinds() {
 			require.Equal(t, k == mem.KindGoal, e.KindAllowed(k), "%s: %s", name, k)
@@ -63,7 +67,7 @@ func TestMergeRestrictions(t *testing.T) {
 	require.False(t, none.DriverAllowed("a"), "lists without a common name allow nothing")
 	require.False(t, none.DriverAllowed("b"))
 	zero := mem.MergePolicies(nil)
-	require.Equal(t, mem.EffectivePolicy{}, zero)
+	require.Equal(t, mem.EffectivePolicy{ConflictReview: mem.ReviewAuto}, zero)
 	require.True(t, zero.DriverAllowed("any"))
 	require.True(t, zero.KindAllowed(mem.KindRaw))
 }
@@ -101,6 +105,7 @@ func TestMergeOnlyTightens(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 2))
 	drivers := []string{"a", "b", "c", "d"}
+	modes := []mem.ConflictReview{"", mem.ReviewOff, mem.ReviewAuto, mem.ReviewAll} // the strictest last
 	pick := func() mem.Policy {
 		p := mem.Policy{Sensitive: random.IntN(3) == 0, RateLimits: map[acl.Op]mem.RateLimit{}}
 		p.Write.Denied, p.Write.MaxBytes = random.IntN(3) == 0, random.IntN(4)*10
@@ -120,6 +125,8 @@ func TestMergeOnlyTightens(t *testing.T) {
 			}
 		}
 		p.Driver = drivers[random.IntN(len(drivers))]
+		p.ConflictReview = modes[random.IntN(len(modes))]
+		p.HoldForReview = random.IntN(3) == 0
 		return p
 	}
 	for range 500 {
@@ -127,6 +134,10 @@ func TestMergeOnlyTightens(t *testing.T) {
 		above, below := mem.MergePolicies(chain[:2]), mem.MergePolicies(chain)
 		require.True(t, below.Sensitive || !above.Sensitive)
 		require.True(t, below.WriteDenied || !above.WriteDenied)
+		require.True(t, below.HoldForReview || !above.HoldForReview)
+		// A mode that nobody above asks for may be switched off below.
+		asked := slices.ContainsFunc(chain[:2], func(p mem.Policy) bool { return p.ConflictReview != "" })
+		require.True(t, !asked || slices.Index(modes, below.ConflictReview) >= slices.Index(modes, above.ConflictReview))
 		require.True(t, above.WriteMaxBytes == 0 || below.WriteMaxBytes > 0 && below.WriteMaxBytes <= above.WriteMaxBytes)
 		for _, k := range mem.Kinds() {
 			require.True(t, above.KindAllowed(k) || !below.KindAllowed(k), k)

@@ -23,6 +23,15 @@ type Policy struct {
 	Sensitive bool `json:"sensitive,omitzero"`
 	// Write bounds what may be written.
 	Write WritePolicy `json:"write,omitzero"`
+	// ConflictReview says what may become of two memories that contradict each other; empty says
+	// nothing. The strictest mode of a namespace and its ancestors is in force, ReviewAuto if
+	// none says anything.
+	ConflictReview ConflictReview `json:"conflictReview,omitzero"`
+	// HoldForReview keeps new memories out of sight until they have been checked for
+	// contradictions and, if a case was opened, until somebody has decided it. A memory that is
+	// to replace another replaces it then. Raw input is not held, nor is what a person (an
+	// identity of provenance manual) writes to replace a memory; with ReviewOff nothing is.
+	HoldForReview bool `json:"holdForReview,omitzero"`
 }
 
 // RateLimit is a token bucket: Burst calls at once, refilled at PerSecond calls a second.
@@ -102,6 +111,9 @@ func (p *Policy) Validate() error {
 	if p.Write.MaxBytes < 0 {
 		return &InvalidError{Field: "write.maxBytes", Reason: "it is negative"}
 	}
+	if p.ConflictReview != "" && !p.ConflictReview.Valid() {
+		return &InvalidError{Field: "conflictReview", Reason: "it is neither auto nor review nor off"}
+	}
 	if len(p.Write.Kinds) > maxPolicyList {
 		return &TooLargeError{Field: "write.kinds", Size: int64(len(p.Write.Kinds)), Limit: maxPolicyList, Unit: "kinds"}
 	}
@@ -134,12 +146,15 @@ func ValidDriverName(name string) bool {
 
 // MergePolicies folds the policies of a namespace and its ancestors, root first, into the
 // one in force. Restrictions only tighten on the way down: the lower rate and burst, the
-// smaller size, the intersection of lists, and every flag once raised stays. A preference
+// smaller size, the intersection of lists, the stricter mode, and every flag once raised stays. A preference
 // (Driver) is the nearest one that the merged list allows.
 func MergePolicies(rootFirst []Policy) EffectivePolicy {
 	var out EffectivePolicy
+	reviews := make([]ConflictReview, len(rootFirst))
 	for i := range rootFirst {
 		p := &rootFirst[i]
+		reviews[i] = p.ConflictReview
+		out.HoldForReview = out.HoldForReview || p.HoldForReview
 		for op, l := range p.RateLimits {
 			out.tightenRate(op, l)
 		}
@@ -154,6 +169,7 @@ func MergePolicies(rootFirst []Policy) EffectivePolicy {
 			out.WriteMaxBytes = m
 		}
 	}
+	out.ConflictReview = MergeConflictReviews(reviews...)
 	for i := len(rootFirst) - 1; i >= 0; i-- {
 		if d := rootFirst[i].Driver; d != "" && out.DriverAllowed(d) {
 			out.Driver = d
@@ -174,6 +190,9 @@ type EffectivePolicy struct {
 	WriteDenied   bool
 	// WriteSecrets is the strictest rule on secrets.
 	WriteSecrets SecretRule
+	// ConflictReview is the strictest mode, never empty; HoldForReview holds what is new.
+	ConflictReview ConflictReview
+	HoldForReview  bool
 
 	rates          map[acl.Op]RateLimit
 	allowedDrivers allowList[string]

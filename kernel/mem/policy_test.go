@@ -29,6 +29,7 @@ func TestPolicyValidateAccepts(t *testing.T) {
 		"everything": {
 			RateLimits: map[acl.Op]mem.RateLimit{acl.OpWrite: {PerSecond: 1, Burst: 1}}, Driver: "graph", AllowedDrivers: []string{"graph"},
 			Sensitive: true, Write: mem.WritePolicy{MaxBytes: 1, Kinds: mem.Kinds(), Denied: true},
+			ConflictReview: mem.ReviewAll, HoldForReview: true,
 		},
 	} {
 		require.NoError(t, p.Validate(), name)
@@ -77,6 +78,8 @@ func TestPolicyValidateRefuses(t *testing.T) {
 		{"allowedDrivers", mem.ErrTooLarge, mem.Policy{AllowedDrivers: append(make64("d"), "d")}},
 		{"write.kinds", mem.ErrTooLarge, mem.Policy{Write: mem.WritePolicy{Kinds: slices.Repeat([]mem.Kind{"fact"}, 65)}}},
 		{"write.maxBytes", mem.ErrInvalid, mem.Policy{Write: mem.WritePolicy{MaxBytes: -1}}},
+		{"conflictReview", mem.ErrInvalid, mem.Policy{ConflictReview: "manual"}},
+		{"conflictReview", mem.ErrInvalid, mem.Policy{ConflictReview: "Auto"}},
 		{"write.kinds[1]", mem.ErrInvalid, mem.Policy{Write: mem.WritePolicy{Kinds: []mem.Kind{"fact", "Fact"}}}},
 	} {
 		err := c.p.Validate()

@@ -1,26 +1,49 @@
+-- MemoryInsert stores a new memory and, with unchecked, notes that it is to be compared with its
+-- neighbours, and what it is to replace then. What that is about, if it says so, stays.
 -- name: MemoryInsert :exec
+-- @sqlc-vet-disable namespace-predicate
+WITH noted AS (
+    INSERT INTO memkernel.conflict_checks (tenant, memory_id, namespace, replaces, marked_at, due_at)
+    SELECT @tenant, @id, @namespace, sqlc.narg('replaces')::uuid, @assertion_time, @assertion_time WHERE @unchecked::boolean
+)
 INSERT INTO memkernel.memory_objects (tenant, id, namespace, kind, text, dedupe_key, event_time, event_end,
-    assertion_time, t_valid_from, provenance, source, actor, key_id, agent_id, tokens, capture_id,
+    assertion_time, t_valid_from, status, provenance, source, actor, key_id, agent_id, tokens, capture_id,
     terms, terms_length, terms_version, sensitivity, pii_subjects, secret_kinds, destinations, labels, content_key, certainty, expires_at)
 VALUES (@tenant, @id, @namespace, @kind, @text, @dedupe_key, sqlc.narg('event_time')::timestamptz,
-    sqlc.narg('event_end')::timestamptz, @assertion_time, @t_valid_from, @provenance, @source, @actor,
+    sqlc.narg('event_end')::timestamptz, @assertion_time, @t_valid_from, @status, @provenance, @source, @actor,
     sqlc.narg('key_id')::uuid, @agent_id, @tokens, @capture_id, @terms, @terms_length, @terms_version,
     @sensitivity::text, @pii_subjects::text[], @secret_kinds::text[], @destinations::text[], @labels::text[],
-    sqlc.narg('content_key')::text, sqlc.narg('certainty')::real, sqlc.narg('expires_at')::timestamptz);
+    coalesce(sqlc.narg('content_key')::text, (SELECT v.content_key FROM memkernel.memory_objects AS v
+        WHERE v.tenant = @tenant AND v.id = sqlc.narg('replaces')::uuid AND v.namespace = @namespace)),
+    sqlc.narg('certainty')::real, sqlc.narg('expires_at')::timestamptz);
 
 -- MemoryInsertMany is MemoryInsert for memories of one writer. The arrays within a row come as the
 -- text of an array, but for the terms, which stand one row's behind the other's: term_froms and
--- term_tos say which are whose. The year 1, an empty key and a negative certainty stand for NULL.
+-- term_tos say which are whose. The year 1, an empty key or id and a negative certainty stand for
+-- NULL.
 -- name: MemoryInsertMany :exec
+-- @sqlc-vet-disable namespace-predicate
+WITH noted AS (
+    INSERT INTO memkernel.conflict_checks (tenant, memory_id, namespace, replaces, marked_at, due_at)
+    SELECT @tenant, u.id::uuid, @namespace, nullif(u.replaces, '')::uuid, u.valid_from, u.valid_from
+    FROM (
+        SELECT unnest((SELECT @ids::text[])::text[]) AS id, unnest((SELECT @replaces::text[])::text[]) AS replaces,
+            unnest((SELECT @valid_froms::timestamptz[])::timestamptz[]) AS valid_from,
+            unnest((SELECT @uncheckeds::boolean[])::boolean[]) AS unchecked
+    ) AS u
+    WHERE u.unchecked
+    ORDER BY u.valid_from, u.id
+)
 INSERT INTO memkernel.memory_objects (tenant, id, namespace, kind, text, dedupe_key, event_time, event_end,
-    assertion_time, t_valid_from, provenance, source, actor, key_id, agent_id, tokens, capture_id,
+    assertion_time, t_valid_from, status, provenance, source, actor, key_id, agent_id, tokens, capture_id,
     terms, terms_length, terms_version, sensitivity, pii_subjects, secret_kinds, destinations, labels, content_key, certainty, expires_at)
 SELECT @tenant, r.id::uuid, @namespace, r.kind, r.text, r.dedupe_key, nullif(r.event_time, '0001-01-01 00:00:00+00'::timestamptz),
-    nullif(r.event_end, '0001-01-01 00:00:00+00'::timestamptz), r.valid_from, r.valid_from, r.provenance, r.source, @actor,
+    nullif(r.event_end, '0001-01-01 00:00:00+00'::timestamptz), r.valid_from, r.valid_from, r.status, r.provenance, r.source, @actor,
     sqlc.narg('key_id')::uuid, @agent_id, r.tokens, r.capture_id::uuid,
     ((SELECT @terms::bigint[])::bigint[])[r.term_from:r.term_to], r.terms_length, @terms_version,
     r.sensitivity, r.pii_subjects::text[], r.secret_kinds::text[], r.destinations::text[], r.labels::text[],
-    nullif(r.content_key, ''), CASE WHEN r.certainty >= 0 THEN r.certainty END,
+    coalesce(nullif(r.content_key, ''), (SELECT v.content_key FROM memkernel.memory_objects AS v
+        WHERE v.tenant = @tenant AND v.id = nullif(r.replaces, '')::uuid AND v.namespace = @namespace)), CASE WHEN r.certainty >= 0 THEN r.certainty END,
     nullif(r.expires_at, '0001-01-01 00:00:00+00'::timestamptz)
 FROM (
     SELECT unnest((SELECT @ids::text[])::text[]) AS id, unnest((SELECT @kinds::text[])::text[]) AS kind,
@@ -36,21 +59,26 @@ FROM (
         unnest((SELECT @secret_kinds::text[])::text[]) AS secret_kinds, unnest((SELECT @destinations::text[])::text[]) AS destinations,
         unnest((SELECT @labels::text[])::text[]) AS labels, unnest((SELECT @content_keys::text[])::text[]) AS content_key,
         unnest((SELECT @certainties::real[])::real[]) AS certainty,
-        unnest((SELECT @expiries::timestamptz[])::timestamptz[]) AS expires_at
+        unnest((SELECT @expiries::timestamptz[])::timestamptz[]) AS expires_at, unnest((SELECT @statuses::text[])::text[]) AS status,
+        unnest((SELECT @replaces::text[])::text[]) AS replaces
 ) AS r;
 
 -- MemorySupersede closes the victim and inserts its successor in one statement. The guard
 -- is the victim being current and in the writer's own namespace. If it is not, the
 -- transaction aborts with MK001 and nothing has happened. The victim was believed for a
--- microsecond at least, so that every version of a chain can be asked for by time. What the chain
--- is about, if it says so, stays.
+-- microsecond at least, so that every version of a chain can be asked for by time. It may be held
+-- or disputed. What the chain is about, if it says so, stays. With unchecked, the successor is noted
+-- for the comparison with its neighbours.
 -- name: MemorySupersede :one
 WITH closed AS (
     UPDATE memkernel.memory_objects AS v
     SET t_valid_to = greatest(@t_valid_from::timestamptz, v.t_valid_from + interval '1 microsecond'), end_reason = 'superseded'
-    WHERE v.tenant = @tenant AND v.id = @victim AND v.namespace = @namespace AND v.t_valid_to IS NULL AND v.status = 'active'
+    WHERE v.tenant = @tenant AND v.id = @victim AND v.namespace = @namespace AND v.t_valid_to IS NULL
         AND (v.expires_at IS NULL OR v.expires_at > @t_valid_from::timestamptz)
     RETURNING v.id, coalesce(v.chain, v.id) AS chain, v.chain_pos, v.t_valid_to, v.content_key
+), noted AS (
+    INSERT INTO memkernel.conflict_checks (tenant, memory_id, namespace, marked_at, due_at)
+    SELECT @tenant, @id, @namespace, @assertion_time, @assertion_time WHERE @unchecked::boolean
 ), made AS (
     INSERT INTO memkernel.memory_objects (tenant, id, namespace, kind, text, dedupe_key, event_time, event_end,
         assertion_time, t_valid_from, provenance, source, actor, key_id, agent_id, tokens, capture_id,
@@ -117,18 +145,15 @@ WITH held AS (
 )
 SELECT memkernel.expect(count(*), cardinality((SELECT @ids::text[])::text[])) FROM held;
 
--- MemoryTarget describes a visible memory and the current head of its chain, for a write
--- that wants to change it.
+-- MemoryTarget describes a visible memory and what is current of what it has become, be it held
+-- or disputed, for a write that wants to change it.
 -- name: MemoryTarget :one
-SELECT m.namespace, coalesce(m.end_reason, CASE WHEN m.expires_at <= @now::timestamptz THEN 'expired' ELSE '' END)::text AS end_reason,
-    h.id AS head_id, h.dedupe_key AS head_dedupe_key, h.kind AS head_kind,
+SELECT m.namespace, m.status, coalesce(m.end_reason, CASE WHEN m.expires_at <= @now::timestamptz THEN 'expired' ELSE '' END)::text AS end_reason,
+    h.id AS head_id, h.status AS head_status, h.dedupe_key AS head_dedupe_key, h.kind AS head_kind,
     h.event_time AS head_event_time, h.event_end AS head_event_end, h.source AS head_source, h.expires_at AS head_expires_at
 FROM memkernel.memory_objects AS m
 LEFT JOIN memkernel.memory_objects AS h ON h.tenant = m.tenant AND h.namespace = m.namespace
-    AND h.t_valid_to IS NULL AND h.status = 'active' AND (h.expires_at IS NULL OR h.expires_at > @now::timestamptz)
-    AND h.id = CASE WHEN m.t_valid_to IS NULL THEN m.id ELSE (
-        SELECT x.id FROM memkernel.memory_objects AS x
-        WHERE x.tenant = m.tenant AND x.namespace = m.namespace AND x.chain = coalesce(m.chain, m.id) AND x.t_valid_to IS NULL) END
+    AND h.id = memkernel.current_head(m.tenant, m.namespace, m.id) AND (h.expires_at IS NULL OR h.expires_at > @now::timestamptz)
 WHERE m.tenant = @tenant AND m.id = @id AND m.namespace = ANY(@namespaces::text[]);
 
 -- MemoryHidden tells the audit log, and nobody else, whether an id that was not found exists
@@ -141,30 +166,40 @@ SELECT EXISTS (SELECT 1 FROM memkernel.memory_objects AS m
 -- that was believed at that time.
 -- name: MemoryGet :many
 SELECT m.id, m.namespace, m.kind, m.text, m.event_time, m.event_end, m.assertion_time, m.t_valid_from, m.t_valid_to, m.expires_at,
-    m.end_reason, m.end_note, m.supersedes, m.status, m.provenance, m.source, m.actor, m.agent_id, m.tokens,
+    m.end_reason, m.end_note, m.supersedes, m.superseded_by, m.status, m.provenance, m.source, m.actor, m.agent_id, m.tokens,
     m.sensitivity, m.pii_subjects, m.secret_kinds, m.destinations, m.labels
 FROM memkernel.memory_objects AS m
 WHERE m.tenant = @tenant AND m.namespace = ANY(@namespaces::text[]) AND m.status = 'active'
     AND m.id = @id
 LIMIT 1;
 
+-- MemoryGetAsOf goes on to another chain where the memory's was closed in its favour, from then on.
 -- name: MemoryGetAsOf :many
+WITH RECURSIVE chains AS (
+    SELECT coalesce(o.chain, o.id) AS chain, '-infinity'::timestamptz AS since FROM memkernel.memory_objects AS o
+    WHERE o.tenant = @tenant AND o.namespace = ANY(@namespaces::text[]) AND o.id = @id
+    UNION
+    SELECT coalesce(s.chain, s.id), e.t_valid_to FROM chains AS l
+    JOIN memkernel.memory_objects AS e ON e.tenant = @tenant AND e.namespace = ANY(@namespaces::text[])
+        AND (e.id = l.chain OR e.chain = l.chain) AND e.superseded_by IS NOT NULL AND e.t_valid_to <= @as_of::timestamptz
+    JOIN memkernel.memory_objects AS s ON s.tenant = e.tenant AND s.namespace = e.namespace AND s.id = e.superseded_by
+)
 SELECT m.id, m.namespace, m.kind, m.text, m.event_time, m.event_end, m.assertion_time, m.t_valid_from, m.t_valid_to, m.expires_at,
-    m.end_reason, m.end_note, m.supersedes, m.status, m.provenance, m.source, m.actor, m.agent_id, m.tokens,
+    m.end_reason, m.end_note, m.supersedes, m.superseded_by, m.status, m.provenance, m.source, m.actor, m.agent_id, m.tokens,
     m.sensitivity, m.pii_subjects, m.secret_kinds, m.destinations, m.labels
-FROM memkernel.memory_objects AS o
-JOIN memkernel.memory_objects AS m ON m.tenant = o.tenant AND m.namespace = o.namespace
-    AND (m.id = coalesce(o.chain, o.id) OR m.chain = coalesce(o.chain, o.id))
-WHERE o.tenant = @tenant AND o.namespace = ANY(@namespaces::text[]) AND o.id = @id
-    AND m.status = 'active' AND m.t_valid_from <= @as_of AND (m.t_valid_to IS NULL OR m.t_valid_to > @as_of)
-    AND (m.expires_at IS NULL OR m.expires_at > @as_of)
+FROM chains AS l
+JOIN memkernel.memory_objects AS m ON m.tenant = @tenant AND m.namespace = ANY(@namespaces::text[])
+    AND (m.id = l.chain OR m.chain = l.chain)
+WHERE m.status = 'active' AND l.since <= @as_of::timestamptz AND m.t_valid_from <= @as_of::timestamptz
+    AND (m.t_valid_to IS NULL OR m.t_valid_to > @as_of::timestamptz) AND (m.expires_at IS NULL OR m.expires_at > @as_of::timestamptz)
 LIMIT 1;
 
 -- MemoryHistory lists a visible memory's whole chain, newest first, or what of it is older
--- than one of its rows.
+-- than one of its rows. It does not go on to other chains: of several that were closed in favour
+-- of one memory there is no order.
 -- name: MemoryHistory :many
 SELECT m.id, m.namespace, m.kind, m.text, m.event_time, m.event_end, m.assertion_time, m.t_valid_from, m.t_valid_to, m.expires_at,
-    m.end_reason, m.end_note, m.supersedes, m.status, m.provenance, m.source, m.actor, m.agent_id, m.tokens,
+    m.end_reason, m.end_note, m.supersedes, m.superseded_by, m.status, m.provenance, m.source, m.actor, m.agent_id, m.tokens,
     m.sensitivity, m.pii_subjects, m.secret_kinds, m.destinations, m.labels
 FROM memkernel.memory_objects AS o
 JOIN memkernel.memory_objects AS m ON m.tenant = o.tenant AND m.namespace = o.namespace
@@ -180,7 +215,7 @@ LIMIT @max_rows;
 -- served it.
 -- name: MemoryServe :many
 SELECT m.id, m.namespace, m.kind, m.text, m.event_time, m.event_end, m.assertion_time, m.t_valid_from, m.t_valid_to, m.expires_at,
-    m.end_reason, m.end_note, m.supersedes, m.status, m.provenance, m.source, m.actor, m.agent_id, m.tokens,
+    m.end_reason, m.end_note, m.supersedes, m.superseded_by, m.status, m.provenance, m.source, m.actor, m.agent_id, m.tokens,
     m.sensitivity, m.pii_subjects, m.secret_kinds, m.destinations, m.labels
 FROM memkernel.memory_objects AS m
 WHERE m.tenant = @tenant AND m.id = ANY((@ids::text[])::uuid[]) AND m.namespace = ANY(@namespaces::text[]) AND m.status = 'active'
@@ -200,7 +235,10 @@ SELECT m.kind,
     count(*) FILTER (WHERE m.end_reason = 'retracted') AS retracted,
     count(*) FILTER (WHERE m.end_reason = 'expired' OR (m.t_valid_to IS NULL AND m.expires_at <= @now::timestamptz)) AS expired,
     coalesce(sum(m.tokens) FILTER (WHERE m.t_valid_to IS NULL AND m.status = 'active'
-        AND (m.expires_at IS NULL OR m.expires_at > @now::timestamptz)), 0)::bigint AS live_tokens
+        AND (m.expires_at IS NULL OR m.expires_at > @now::timestamptz)), 0)::bigint AS live_tokens,
+    count(*) FILTER (WHERE m.t_valid_to IS NULL AND m.status = 'held' AND (m.expires_at IS NULL OR m.expires_at > @now::timestamptz)) AS held,
+    count(*) FILTER (WHERE m.t_valid_to IS NULL AND m.status = 'disputed'
+        AND (m.expires_at IS NULL OR m.expires_at > @now::timestamptz)) AS disputed
 FROM memkernel.memory_objects AS m
 WHERE m.tenant = @tenant AND m.namespace = ANY(@namespaces::text[])
 GROUP BY m.kind

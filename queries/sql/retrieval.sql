@@ -145,12 +145,12 @@ LIMIT @max_rows;
 
 -- name: TermInsertMany :exec
 INSERT INTO memkernel.memory_terms (tenant, ns, term, live, id, tf, length, tokens)
-SELECT @tenant_id, @ns, unnest(@terms::bigint[]), true, @id, unnest(@tfs::smallint[]), @length, @tokens;
+SELECT @tenant_id, @ns, unnest(@terms::bigint[]), @live, @id, unnest(@tfs::smallint[]), @length, @tokens;
 
 -- TermInsertAll is TermInsertMany for several memories of a namespace. rows says whose each term is.
 -- name: TermInsertAll :exec
 INSERT INTO memkernel.memory_terms (tenant, ns, term, live, id, tf, length, tokens)
-SELECT @tenant_id, @ns, r.term, true, ((SELECT (@ids::text[])::uuid[])::uuid[])[r.at], r.tf,
+SELECT @tenant_id, @ns, r.term, ((SELECT @lives::boolean[])::boolean[])[r.at], ((SELECT (@ids::text[])::uuid[])::uuid[])[r.at], r.tf,
     ((SELECT @lengths::integer[])::integer[])[r.at], ((SELECT @tokens::integer[])::integer[])[r.at]
 FROM (
     SELECT unnest((SELECT @terms::bigint[])::bigint[]) AS term, unnest((SELECT @tfs::smallint[])::smallint[]) AS tf,
@@ -162,23 +162,31 @@ FROM (
 SELECT memkernel.close_postings(@tenant_id, @ns, m.id, m.terms) FROM memkernel.memory_objects AS m
 WHERE m.tenant = @tenant AND m.id = @id AND m.namespace = @namespace;
 
+-- TermOpenMany puts them back.
+-- name: TermOpenMany :exec
+SELECT memkernel.open_postings(@tenant_id, @ns, m.id, m.terms) FROM memkernel.memory_objects AS m
+WHERE m.tenant = @tenant AND m.id = @id AND m.namespace = @namespace;
+
 -- name: VectorInsert :exec
 INSERT INTO memkernel.memory_vectors (tenant, id, model, ns, live, tokens, dim, embedding)
-VALUES (@tenant_id, @id, @model, @ns, true, @tokens, @dim, ((@embedding::real[])::vector));
+VALUES (@tenant_id, @id, @model, @ns, @live, @tokens, @dim, ((@embedding::real[])::vector));
 
 -- VectorInsertMany is VectorInsert for several memories of a namespace, whose vectors stand one behind
 -- the other: froms and tos say which components are whose.
 -- name: VectorInsertMany :exec
 INSERT INTO memkernel.memory_vectors (tenant, id, model, ns, live, tokens, dim, embedding)
-SELECT @tenant_id, r.id::uuid, @model, @ns, true, r.tokens, @dim,
+SELECT @tenant_id, r.id::uuid, @model, @ns, r.live, r.tokens, @dim,
     (((SELECT @embeddings::real[])::real[])[r.from_at:r.to_at])::vector
 FROM (
     SELECT unnest((SELECT @ids::text[])::text[]) AS id, unnest((SELECT @tokens::integer[])::integer[]) AS tokens,
-        unnest((SELECT @froms::integer[])::integer[]) AS from_at, unnest((SELECT @tos::integer[])::integer[]) AS to_at
+        unnest((SELECT @lives::boolean[])::boolean[]) AS live, unnest((SELECT @froms::integer[])::integer[]) AS from_at, unnest((SELECT @tos::integer[])::integer[]) AS to_at
 ) AS r;
 
 -- name: VectorClose :exec
 UPDATE memkernel.memory_vectors SET live = false WHERE tenant = @tenant_id AND id = @id AND live;
+
+-- name: VectorOpen :exec
+UPDATE memkernel.memory_vectors SET live = true WHERE tenant = @tenant_id AND id = @id AND NOT live;
 
 -- name: EmbeddingModelEnsure :one
 WITH made AS (

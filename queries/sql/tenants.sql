@@ -29,16 +29,19 @@ LIMIT 1;
 SELECT n.id, n.tenant_id FROM memkernel.namespaces AS n WHERE n.tenant = @tenant AND n.path = @path;
 
 -- NamespaceBump comes last in a write: writers of one namespace queue behind it. It counts
--- what was added and what the row that was closed took away. Like others here it hides a
+-- what was added and what the rows that were closed took away, which is nothing for one that was
+-- held or disputed. Like others here it hides a
 -- parameter in a sub-select: a plan for any value is then as good as one for this value, and
 -- the server stops planning at every call.
 -- name: NamespaceBump :one
 WITH bumped AS (
 UPDATE memkernel.namespaces AS n
-SET live_rows = n.live_rows + (@added_rows::bigint) - cardinality((SELECT @closed::text[])::text[]),
+SET live_rows = n.live_rows + (@added_rows::bigint) - (
+        SELECT count(*) FROM memkernel.memory_objects AS m
+        WHERE m.tenant = @tenant AND m.id = ANY((SELECT (@closed::text[])::uuid[])::uuid[]) AND m.namespace = @path AND m.status = 'active'),
     live_length = n.live_length + (@added_length::bigint) - coalesce((
         SELECT sum(m.terms_length) FROM memkernel.memory_objects AS m
-        WHERE m.tenant = @tenant AND m.id = ANY((SELECT (@closed::text[])::uuid[])::uuid[]) AND m.namespace = @path), 0)
+        WHERE m.tenant = @tenant AND m.id = ANY((SELECT (@closed::text[])::uuid[])::uuid[]) AND m.namespace = @path AND m.status = 'active'), 0)
 WHERE n.tenant = @tenant AND n.path = @path
 RETURNING n.id
 )

@@ -96,8 +96,8 @@ func (o *Outcome) With(a Action) []mem.ID {
 //
 // An incoming memory that loses to any candidate is disputed and closes nothing. One that a
 // case is opened about, or that a failing judge has not compared with every neighbour, closes
-// nothing either: a memory whose own standing is open must not end another, since an end is
-// not taken back. Otherwise it supersedes every candidate it contradicts. A held memory is
+// nothing either, not even what its writer wants replaced: a memory whose own standing is open must not end another, since an end is
+// not taken back. Otherwise it supersedes every candidate it contradicts or is to replace. A held memory is
 // released by a check that was complete and opened no case.
 //
 // It is pure and deterministic, and the order of the candidates has no bearing. Deciding anew
@@ -116,7 +116,11 @@ func Decide(p Policy, q *Question, j *Judgement) (Outcome, error) {
 	var out Outcome
 	for _, i := range byID(q) {
 		pair := PairOutcome{Candidate: q.Candidates[i].Memory.ID, Verdict: j.Verdicts[i]}
-		pair.Action, pair.Reason = p.pair(q.Incoming, &q.Candidates[i], j.Verdicts[i], j.Fault)
+		if pair.Candidate == q.Replaces {
+			pair.Action, pair.Reason = replace(q.Incoming, q.Candidates[i].Memory)
+		} else {
+			pair.Action, pair.Reason = p.pair(q.Incoming, &q.Candidates[i], j.Verdicts[i], j.Fault)
+		}
 		out.Pairs = append(out.Pairs, pair)
 	}
 	out.reconcile()
@@ -153,6 +157,15 @@ func (p Policy) pair(in *mem.Memory, c *Candidate, v Verdict, f Fault) (Action, 
 	return settle(in, c.Memory)
 }
 
+// replace carries out what the writer asked for: a write that was not held would have done so
+// at once, whatever the policy, the kinds and the ranks.
+func replace(in, old *mem.Memory) (Action, Reason) {
+	if r := over(in, old); r != "" {
+		return KeepBoth, r
+	}
+	return Supersede, ReasonReplaces
+}
+
 // settle applies the lattice.
 func settle(in, old *mem.Memory) (Action, Reason) {
 	a, b := in.Provenance.Rank(), old.Provenance.Rank()
@@ -170,13 +183,25 @@ func settle(in, old *mem.Memory) (Action, Reason) {
 
 // untouchable returns why a pair is none of the conflict check's business, or "".
 func untouchable(p Policy, in, old *mem.Memory) Reason {
+	switch r := over(in, old); {
+	case p.Review == mem.ReviewOff && r != ReasonIncomingEnded && r != ReasonIncomingDisputed:
+		return ReasonReviewOff
+	case r != "":
+		return r
+	case in.Kind == mem.KindRaw || old.Kind == mem.KindRaw:
+		return ReasonRawInput
+	default:
+		return ""
+	}
+}
+
+// over returns why nothing can become of a pair any more, or ever could, or "".
+func over(in, old *mem.Memory) Reason {
 	switch {
 	case !in.Current():
 		return ReasonIncomingEnded
 	case in.Status == mem.StatusDisputed:
 		return ReasonIncomingDisputed
-	case p.Review == mem.ReviewOff:
-		return ReasonReviewOff
 	case old.ID == in.ID:
 		return ReasonCandidateIncoming
 	case old.Namespace != in.Namespace:
@@ -185,8 +210,6 @@ func untouchable(p Policy, in, old *mem.Memory) Reason {
 		return ReasonCandidateEnded
 	case old.Status != mem.StatusActive:
 		return ReasonCandidateInactive
-	case in.Kind == mem.KindRaw || old.Kind == mem.KindRaw:
-		return ReasonRawInput
 	default:
 		return ""
 	}

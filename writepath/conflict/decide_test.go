@@ -271,3 +271,56 @@ func TestQuestionLimits(t *testing.T) {
 	}
 	require.ErrorIs(t, full.Validate(), mem.ErrTooLarge)
 }
+
+// TestDecideReplaces: what the writer of the incoming memory wants replaced is, whatever the
+// judge, the policy, the kinds and the ranks say; unless the incoming memory does not stand.
+func TestDecideReplaces(t *testing.T) {
+	t.Parallel()
+	old, other, in := fact(t, 1, "Ana lives in Oslo"), fact(t, 2, "Ana lives in Rome"), fact(t, 3, "Ana lives in Bern")
+	in.Status = mem.StatusHeld
+	for name, tc := range map[string]struct {
+		change  func(p *conflict.Policy, q *conflict.Question)
+		other   conflict.Verdict
+		action  conflict.Action
+		reason  conflict.Reason
+		status  mem.Status
+		outcome conflict.Action
+	}{
+		"plain": {action: conflict.Supersede, reason: conflict.ReasonReplaces, status: mem.StatusActive},
+		"a rank above": {change: func(_ *conflict.Policy, q *conflict.Question) {
+			q.Candidates[0].Memory.Provenance = mem.ProvenanceManual
+		}, action: conflict.Supersede, reason: conflict.ReasonReplaces, status: mem.StatusActive},
+		"a goal":    {change: func(_ *conflict.Policy, q *conflict.Question) { q.Candidates[0].Memory.Kind = mem.KindGoal }, action: conflict.Supersede, reason: conflict.ReasonReplaces, status: mem.StatusActive},
+		"raw input": {change: func(_ *conflict.Policy, q *conflict.Question) { q.Candidates[0].Memory.Kind = mem.KindRaw }, action: conflict.Supersede, reason: conflict.ReasonReplaces, status: mem.StatusActive},
+		"review":    {change: func(p *conflict.Policy, _ *conflict.Question) { p.Review = mem.ReviewAll }, action: conflict.Supersede, reason: conflict.ReasonReplaces, status: mem.StatusActive},
+		"off":       {change: func(p *conflict.Policy, _ *conflict.Question) { p.Review = mem.ReviewOff }, action: conflict.Supersede, reason: conflict.ReasonReplaces, status: mem.StatusActive},
+		"ended":     {change: func(_ *conflict.Policy, q *conflict.Question) { q.Candidates[0].Memory.ValidTo = day(9) }, action: conflict.KeepBoth, reason: conflict.ReasonCandidateEnded, status: mem.StatusActive, outcome: conflict.KeepBoth},
+		"disputed":  {change: func(_ *conflict.Policy, q *conflict.Question) { q.Candidates[0].Memory.Status = mem.StatusDisputed }, action: conflict.KeepBoth, reason: conflict.ReasonCandidateInactive, status: mem.StatusActive, outcome: conflict.KeepBoth},
+		"elsewhere": {change: func(_ *conflict.Policy, q *conflict.Question) { q.Candidates[0].Memory.Namespace = ns(t, "acme") }, action: conflict.KeepBoth, reason: conflict.ReasonOtherNamespace, status: mem.StatusActive, outcome: conflict.KeepBoth},
+		"loses": {
+			change: func(_ *conflict.Policy, q *conflict.Question) {
+				q.Candidates[1].Memory.Provenance = mem.ProvenanceManual
+			},
+			other: contradicted(95), action: conflict.KeepBoth, reason: conflict.ReasonIncomingDisputed, status: mem.StatusDisputed, outcome: conflict.Dispute,
+		},
+		"in question": {other: contradicted(10), action: conflict.OpenCase, reason: conflict.ReasonOpenQuestion, outcome: conflict.OpenCase},
+	} {
+		p, a, b, c := auto(), *old, *other, *in
+		q := ask(&c, &a, &b)
+		q.Replaces = a.ID
+		if tc.change != nil {
+			tc.change(&p, q)
+		}
+		if tc.other.Relation == conflict.Undecided {
+			tc.other = said(conflict.Unrelated, 100)
+		}
+		if tc.outcome == "" {
+			tc.outcome = conflict.Supersede
+		}
+		out := decide(t, p, q, said(conflict.Same, 100), tc.other)
+		require.Equal(t, tc.action, out.Pairs[0].Action, name)
+		require.Equal(t, tc.reason, out.Pairs[0].Reason, name)
+		require.Equal(t, tc.status, out.Status, name)
+		require.Equal(t, tc.outcome, out.Action, name)
+	}
+}

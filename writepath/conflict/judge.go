@@ -19,6 +19,9 @@ type Question struct {
 	Incoming *mem.Memory
 	// Candidates are its neighbours, at most MaxCandidates, each once, in any order.
 	Candidates []Candidate
+	// Replaces is the candidate that whoever wrote the incoming memory wants replaced by it, zero
+	// for none. What the judge says of that one has no bearing.
+	Replaces mem.ID
 	// Local keeps the incoming text from every model, for example because its classification
 	// does not let it go where the model is. The rules then judge alone.
 	Local bool

@@ -14,10 +14,11 @@ import (
 // the reasoning graph's floor of 0.70 on the scale (cosine+1)/2.
 const DefaultGreyFloor mem.Cosine = 0.40
 
-// maxShownBytes is the largest text that a model is shown. A longer one is not cut, since what
-// is cut off may be what matters: it stays Undecided. It is a choice: an atomic fact is a
-// sentence or two, and eleven texts of this size still fit a small model's window.
-const maxShownBytes = 4096
+// MaxTextBytes is the largest text that a judge can say anything of but that it is the same as
+// another. A longer one is not cut for a model, since what is cut off may be what matters: it
+// stays Undecided. It is a choice: an atomic fact is a sentence or two, and eleven texts of this
+// size still fit a small model's window.
+const MaxTextBytes = 4096
 
 // maxAnswerTokens bounds the model's answer: about 25 tokens for each of MaxCandidates, doubled.
 const maxAnswerTokens = 512
@@ -78,7 +79,7 @@ func (m *ModelJudge) greyZone(q *Question, j *Judgement) []int {
 		case c.Cosine != nil && !(*c.Cosine >= floor): // so written that NaN is far
 			j.Verdicts[i] = Verdict{Relation: Unrelated, Confidence: ruleConfidence, Basis: BasisDistance}
 		case q.Local || c.Local || c.Memory.Namespace != q.Incoming.Namespace:
-		case len(q.Incoming.Text) > maxShownBytes || len(c.Memory.Text) > maxShownBytes:
+		case len(q.Incoming.Text) > MaxTextBytes || len(c.Memory.Text) > MaxTextBytes:
 		case q.Incoming.Kind == mem.KindRaw || c.Memory.Kind == mem.KindRaw:
 		default:
 			asked = append(asked, i)

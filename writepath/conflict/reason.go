@@ -37,6 +37,7 @@ const (
 const (
 	ReasonOutranks   Reason = "outranks"    // the incoming one has the higher rank
 	ReasonMoreRecent Reason = "more_recent" // equal rank, and it is later
+	ReasonReplaces   Reason = "replaces"    // whoever wrote the incoming one said that it replaces it
 	ReasonUnderranks Reason = "underranks"  // it has the lower rank
 	ReasonLessRecent Reason = "less_recent" // equal rank, and it is earlier
 )

@@ -1,0 +1,374 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/memkernel/memkernel/acl"
+	"github.com/memkernel/memkernel/kernel/mem"
+	"github.com/memkernel/memkernel/queries"
+	"github.com/memkernel/memkernel/writepath/conflict"
+)
+
+// Check is an attempt at comparing a memory with its neighbours.
+type Check struct {
+	Memory    mem.ID
+	Namespace acl.Namespace
+	// Attempt counts them; it is also the fence.
+	Attempt int
+
+	// seq orders checks by which memory came first.
+	seq int64
+	// replaces is what the memory's writer wants it to replace, zero for nothing.
+	replaces mem.ID
+	place    place
+	// embedded reports that it has a vector of the kernel's model, held that it is held.
+	embedded, held bool
+}
+
+func (c *Check) tenant() string { return c.Namespace.Tenant() }
+
+func toChecks[R queries.CheckClaimManyRow | queries.CheckClaimRow](rows []R) []Check {
+	out := make([]Check, len(rows))
+	for i := range rows {
+		r := queries.CheckClaimManyRow(rows[i])
+		out[i] = Check{
+			Memory: mem.ID(r.MemoryID), Namespace: namespaceOf(r.Namespace), Attempt: int(r.Attempts), seq: r.Seq,
+			replaces: mem.ID(value(r.Replaces)), embedded: r.Embedded, held: r.Held,
+			place: place{ID: r.Ns, TenantID: r.TenantID},
+		}
+	}
+	return out
+}
+
+// checkModel is the model whose vectors are compared, 0 if the database has none of it.
+func (s *Store) checkModel(ctx context.Context) (int32, error) {
+	model, err := s.readModelID(ctx)
+	if errors.Is(err, errNoModel) {
+		return 0, nil
+	}
+	return model, err
+}
+
+// ClaimChecks begins attempts at what is to be checked by now, of all tenants that are served,
+// those that came first, and keeps other workers off it until a time.
+func (s *Store) ClaimChecks(ctx context.Context, now, until time.Time, limit int) ([]Check, error) {
+	model, err := s.checkModel(ctx)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := queries.New(s.conn()).CheckClaimMany(ctx, queries.CheckClaimManyParams{
+		Now: now, Until: until, Model: model, MaxRows: int32(limit), //nolint:gosec // a constant
+	})
+	if err != nil {
+		return nil, mapErr(err)
+	}
+	return inSequence(toChecks(rows)), nil
+}
+
+// ClaimCheck is ClaimChecks for some memories. It claims none that is not to be checked now.
+func (s *Store) ClaimCheck(ctx context.Context, tenant string, ids []mem.ID, now, until time.Time) ([]Check, error) {
+	model, err := s.checkModel(ctx)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := queries.New(s.conn()).CheckClaim(ctx, queries.CheckClaimParams{
+		Tenant: tenant, Ids: idStrings(ids), Now: now, Until: until, Model: model, MaxRows: int32(len(ids)), //nolint:gosec // those of a job
+	})
+	if err != nil {
+		return nil, mapErr(err)
+	}
+	return inSequence(toChecks(rows)), nil
+}
+
+// inSequence orders checks by which memory came first.
+func inSequence(checks []Check) []Check {
+	slices.SortFunc(checks, func(a, b Check) int { return cmp.Compare(a.seq, b.seq) })
+	return checks
+}
+
+// checkPool is how many of the nearest memories are looked through for those that a memory can
+// be compared with.
+const checkPool = maxViewRows
+
+// neighbour is what a memory is to be compared with; cosine is nil if it is not known.
+type neighbour struct {
+	id     mem.ID
+	cosine *mem.Cosine
+}
+
+// Questions reads what is to be judged in each of some checks now, in order: for the kernel's own
+// worker, which must show none of it to anybody but the model, and to that only what may go there.
+// The question of a memory that was erased has no Incoming. One about a memory that is too long
+// to be compared has no candidates, and a text that is too long is empty.
+func (s *Store) Questions(ctx context.Context, checks []Check, now time.Time) ([]conflict.Question, error) {
+	if len(checks) == 0 {
+		return nil, nil
+	}
+	near, heads := make([][]neighbour, len(checks)), make([]mem.ID, len(checks))
+	model, err := s.checkModel(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var steps []queries.Step
+	for i := range checks {
+		if checks[i].embedded {
+			steps = append(steps, s.nearest(&checks[i], model, now, &near[i]))
+		}
+		if checks[i].held {
+			steps = append(steps, checkHead(&checks[i], now, &heads[i]))
+		}
+	}
+	if err := s.run(ctx, steps...); err != nil {
+		return nil, err
+	}
+	found, err := s.checkMemories(ctx, checks, near, heads, now)
+	if err != nil {
+		return nil, err
+	}
+	for i := range checks {
+		in := found.get(&checks[i], checks[i].Memory)
+		if checks[i].embedded || in == nil || in.Text == "" || !in.Current() {
+			continue
+		}
+		if near[i], err = s.nearWords(ctx, &checks[i], in.Text, now); err != nil {
+			return nil, err
+		}
+		more, err := s.checkMemories(ctx, checks[i:i+1], near[i:i+1], nil, now)
+		if err != nil {
+			return nil, err
+		}
+		for id, m := range more {
+			found[id] = m
+		}
+	}
+	out := make([]conflict.Question, len(checks))
+	for i := range checks {
+		out[i] = question(&checks[i], found, near[i], heads[i])
+	}
+	return out, nil
+}
+
+// nearest returns the step that ranks the neighbours of a memory by its vector.
+func (s *Store) nearest(c *Check, model int32, now time.Time, out *[]neighbour) queries.Step {
+	p := queries.CheckNearestParams{
+		Tenant: c.tenant(), Namespace: c.Namespace.String(), MemoryID: uuid.UUID(c.Memory), Seq: c.seq, Model: model, Now: now, Pool: checkPool,
+		TenantID: c.place.TenantID, Ns: c.place.ID,
+		MaxBytes: conflict.MaxTextBytes, MaxRows: conflict.MaxCandidates,
+	}
+	return func(ctx context.Context, q *queries.Queries) error {
+		var rows []queries.CheckNearestRow
+		var err error
+		if s.models.info.Dim > maxCoveredDim {
+			var wide []queries.CheckNearestWideRow
+			wide, err = q.CheckNearestWide(ctx, queries.CheckNearestWideParams(p))
+			for _, r := range wide {
+				rows = append(rows, queries.CheckNearestRow(r))
+			}
+		} else {
+			rows, err = q.CheckNearest(ctx, p)
+		}
+		*out = nil
+		for _, r := range rows {
+			cosine := cosineOf(r.Distance)
+			*out = append(*out, neighbour{id: mem.ID(r.ID), cosine: &cosine})
+		}
+		return err
+	}
+}
+
+func checkHead(c *Check, now time.Time, out *mem.ID) queries.Step {
+	return func(ctx context.Context, q *queries.Queries) error {
+		rows, err := q.CheckHead(ctx, queries.CheckHeadParams{
+			Tenant: c.tenant(), Namespace: c.Namespace.String(), MemoryID: uuid.UUID(c.Memory), Replaces: optionalID(c.replaces), Now: now,
+		})
+		*out = mem.ID{}
+		if err == nil && len(rows) > 0 {
+			*out = mem.ID(rows[0])
+		}
+		return err
+	}
+}
+
+// nearWords ranks the neighbours of a memory without a vector by its words.
+func (s *Store) nearWords(ctx context.Context, c *Check, text string, now time.Time) ([]neighbour, error) {
+	f, hashes := newLexicalFetch(text)
+	if len(hashes) == 0 {
+		return nil, nil
+	}
+	if err := s.run(ctx, s.plainLexical(f, c.tenant(), []string{c.Namespace.String()}, hashes, now)...); err != nil {
+		return nil, err
+	}
+	scored, err := f.rank()
+	if err != nil || len(scored) == 0 {
+		return nil, err
+	}
+	ids := make([]mem.ID, len(scored))
+	for i := range scored {
+		ids[i] = mem.ID(scored[i].ID)
+	}
+	rows, err := queries.New(s.conn()).CheckRanked(ctx, queries.CheckRankedParams{
+		Tenant: c.tenant(), Namespace: c.Namespace.String(), MemoryID: uuid.UUID(c.Memory), Seq: c.seq, Now: now, Ids: idStrings(ids),
+		MaxBytes: conflict.MaxTextBytes, MaxRows: conflict.MaxCandidates,
+	})
+	if err != nil {
+		return nil, mapErr(err)
+	}
+	out := make([]neighbour, len(rows))
+	for i, id := range rows {
+		out[i].id = mem.ID(id)
+	}
+	return out, nil
+}
+
+// checkKey names a memory of a tenant.
+type checkKey struct {
+	tenant string
+	id     mem.ID
+}
+
+type checkFound map[checkKey]*mem.Memory
+
+func (f checkFound) get(c *Check, id mem.ID) *mem.Memory { return f[checkKey{c.tenant(), id}] }
+
+// checkMemories reads the memories of checks and of what they are to be compared with.
+func (s *Store) checkMemories(ctx context.Context, checks []Check, near [][]neighbour, heads []mem.ID, now time.Time) (checkFound, error) {
+	p := queries.CheckMemoryManyParams{MaxBytes: conflict.MaxTextBytes}
+	for i := range checks {
+		ids := []mem.ID{checks[i].Memory}
+		for _, n := range near[i] {
+			ids = append(ids, n.id)
+		}
+		if heads != nil && !heads[i].IsZero() {
+			ids = append(ids, heads[i])
+		}
+		for _, id := range ids {
+			p.Tenants = append(p.Tenants, checks[i].tenant())
+			p.Namespaces = append(p.Namespaces, checks[i].Namespace.String())
+			p.Ids = append(p.Ids, id.String())
+		}
+	}
+	p.MaxRows = int32(len(p.Ids)) //nolint:gosec // a batch of questions
+	rows, err := queries.New(s.conn()).CheckMemoryMany(ctx, p)
+	if err != nil {
+		return nil, mapErr(err)
+	}
+	out := checkFound{}
+	for i := range rows {
+		row := memoryRow(rows[i])
+		m := toMemory(&row, now)
+		out[checkKey{m.Namespace.Tenant(), m.ID}] = &m
+	}
+	return out, nil
+}
+
+func question(c *Check, found checkFound, near []neighbour, head mem.ID) conflict.Question {
+	q := conflict.Question{Incoming: found.get(c, c.Memory)}
+	if q.Incoming == nil {
+		return q
+	}
+	add := func(n neighbour) {
+		if m := found.get(c, n.id); m != nil {
+			q.Candidates = append(q.Candidates, conflict.Candidate{Memory: m, Cosine: n.cosine})
+		}
+	}
+	if m := found.get(c, head); m != nil {
+		q.Replaces = head
+		add(neighbour{id: head})
+	}
+	if q.Incoming.Text == "" {
+		return q
+	}
+	for _, n := range near {
+		if n.id != q.Replaces && len(q.Candidates) < conflict.MaxCandidates {
+			add(n)
+		}
+	}
+	return q
+}
+
+// hold returns the step that finds out which attempt is under way, 0 for none, and keeps it so.
+func (c *Check) hold(attempt *int) queries.Step {
+	return func(ctx context.Context, q *queries.Queries) error {
+		rows, err := q.CheckHold(ctx, queries.CheckHoldParams{Tenant: c.tenant(), MemoryID: uuid.UUID(c.Memory)})
+		*attempt = 0
+		if err == nil && len(rows) > 0 {
+			*attempt = int(rows[0])
+		}
+		return err
+	}
+}
+
+// done returns the step that ends the attempt.
+func (c *Check) done() queries.Step {
+	return func(ctx context.Context, q *queries.Queries) error {
+		_, err := q.CheckDone(ctx, queries.CheckDoneParams{
+			Tenant: c.tenant(), MemoryID: uuid.UUID(c.Memory), Attempts: int32(c.Attempt), //nolint:gosec // counted by the database
+		})
+		return err
+	}
+}
+
+// FinishChecks ends attempts that leave everything as it is. What is not theirs to end any more
+// stays.
+func (s *Store) FinishChecks(ctx context.Context, checks []Check) error {
+	if len(checks) == 0 {
+		return nil
+	}
+	var p queries.CheckDoneManyParams
+	p.Tenants, p.Ids, p.Attempts = checkColumns(checks)
+	return mapErr(queries.New(s.conn()).CheckDoneMany(ctx, p))
+}
+
+// DeferChecks ends attempts that decided nothing; each is due again at its time. With uncounted
+// they are as if they had not been made.
+func (s *Store) DeferChecks(ctx context.Context, checks []Check, until []time.Time, uncounted bool) error {
+	if len(checks) == 0 {
+		return nil
+	}
+	p := queries.CheckDeferManyParams{DueAt: until, Uncounted: uncounted}
+	p.Tenants, p.Ids, p.Attempts = checkColumns(checks)
+	return mapErr(queries.New(s.conn()).CheckDeferMany(ctx, p))
+}
+
+func checkColumns(checks []Check) (tenants, ids []string, attempts []int32) {
+	for i := range checks {
+		tenants = append(tenants, checks[i].tenant())
+		ids = append(ids, checks[i].Memory.String())
+		attempts = append(attempts, int32(checks[i].Attempt)) //nolint:gosec // counted by the database
+	}
+	return tenants, ids, attempts
+}
+
+func markCheck(tenant, namespace string, id mem.ID, now time.Time) queries.Step {
+	return func(ctx context.Context, q *queries.Queries) error {
+		return q.CheckMark(ctx, queries.CheckMarkParams{Tenant: tenant, MemoryID: uuid.UUID(id), Namespace: namespace, MarkedAt: now})
+	}
+}
+
+// CheckStats counts what is to be checked.
+type CheckStats struct {
+	Waiting int64
+	// Oldest is when the first of it was written, the zero time if there is none.
+	Oldest time.Time
+}
+
+// Checks returns the step that counts what is to be checked in the visible namespaces.
+func (s *Store) Checks(scope acl.Scope, out *CheckStats) queries.Step {
+	return func(ctx context.Context, q *queries.Queries) error {
+		r, err := q.CheckStats(ctx, queries.CheckStatsParams{Tenant: scope.Tenant(), Namespaces: scope.Namespaces()})
+		if err != nil {
+			return err
+		}
+		*out = CheckStats{Waiting: r.Waiting}
+		if r.Waiting > 0 {
+			out.Oldest = r.Oldest.UTC()
+		}
+		return nil
+	}
+}

@@ -1,0 +1,21 @@
+package kernel
+
+import (
+	"context"
+
+	"github.com/memkernel/memkernel/internal/jobs"
+	"github.com/memkernel/memkernel/kernel/mem"
+	"github.com/memkernel/memkernel/kernel/model"
+)
+
+// SetLLM makes llm the language model, nil for none.
+func (k *Kernel) SetLLM(llm model.LLM, where mem.Destination) {
+	if k.llm, k.llmDestination = llm, where; llm != nil {
+		k.llmName = llm.Name()
+	}
+}
+
+// CheckAll runs one round of the checks for contradictions, on the caller's goroutine.
+func (k *Kernel) CheckAll(ctx context.Context) error {
+	return k.checkAll(ctx, jobs.Run[jobs.CheckAll]{})
+}

@@ -1,0 +1,351 @@
+-- The comparison of memories with their neighbours, and what comes of it. A check is the work to
+-- be done on one memory; a case is a contradiction that waits for a person.
+
+-- CheckClaimMany begins attempts at checks that are due, of all tenants that are served, and
+-- keeps others off them until a time. An attempt's number is its fence. embedded reports that
+-- the memory has a vector of the model.
+-- name: CheckClaimMany :many
+-- @sqlc-vet-disable namespace-predicate
+UPDATE memkernel.conflict_checks AS q SET attempts = q.attempts + 1, due_at = @until
+FROM (
+    SELECT c.tenant, c.memory_id, t.id AS tenant_id, n.id AS ns FROM memkernel.conflict_checks AS c
+    JOIN memkernel.tenants AS t ON t.tenant = c.tenant AND t.suspended_at IS NULL
+    JOIN memkernel.namespaces AS n ON n.tenant = c.tenant AND n.path = c.namespace
+    WHERE c.due_at <= @now
+    ORDER BY c.due_at, c.seq
+    LIMIT @max_rows
+    FOR UPDATE OF c SKIP LOCKED
+) AS due
+WHERE q.tenant = due.tenant AND q.memory_id = due.memory_id
+RETURNING q.tenant, q.memory_id, q.namespace, q.seq, q.replaces, q.attempts, due.tenant_id, due.ns, (EXISTS (
+    SELECT 1 FROM memkernel.memory_vectors AS v WHERE v.tenant = due.tenant_id AND v.id = q.memory_id AND v.model = @model))::boolean AS embedded,
+    (EXISTS (SELECT 1 FROM memkernel.memory_objects AS m
+        WHERE m.tenant = q.tenant AND m.id = q.memory_id AND m.status = 'held'))::boolean AS held;
+
+-- CheckClaim is CheckClaimMany for some memories.
+-- name: CheckClaim :many
+-- @sqlc-vet-disable namespace-predicate
+UPDATE memkernel.conflict_checks AS q SET attempts = q.attempts + 1, due_at = @until
+FROM (
+    SELECT c.tenant, c.memory_id, t.id AS tenant_id, n.id AS ns FROM memkernel.conflict_checks AS c
+    JOIN memkernel.tenants AS t ON t.tenant = c.tenant AND t.suspended_at IS NULL
+    JOIN memkernel.namespaces AS n ON n.tenant = c.tenant AND n.path = c.namespace
+    WHERE c.tenant = @tenant AND c.memory_id = ANY((@ids::text[])::uuid[]) AND c.due_at <= @now
+    LIMIT @max_rows
+    FOR UPDATE OF c SKIP LOCKED
+) AS due
+WHERE q.tenant = due.tenant AND q.memory_id = due.memory_id
+RETURNING q.tenant, q.memory_id, q.namespace, q.seq, q.replaces, q.attempts, due.tenant_id, due.ns, (EXISTS (
+    SELECT 1 FROM memkernel.memory_vectors AS v WHERE v.tenant = due.tenant_id AND v.id = q.memory_id AND v.model = @model))::boolean AS embedded,
+    (EXISTS (SELECT 1 FROM memkernel.memory_objects AS m
+        WHERE m.tenant = q.tenant AND m.id = q.memory_id AND m.status = 'held'))::boolean AS held;
+
+-- CheckNearest ranks what a memory is to be compared with by its own vector: what is believed of
+-- its namespace, short enough, not raw and not together with it in a case. Of two that are both
+-- still to be checked only the later one sees the other, so that a pair is compared once. It
+-- scans like VectorNearest, and looks the nearest ones up, in order, until it has enough; the
+-- look-ups are so written that they go by whole keys, whatever the statistics say.
+-- name: CheckNearest :many
+SELECT near.id, near.distance::double precision AS distance
+FROM (
+    SELECT v.id, (v.embedding <#> (
+        SELECT own.embedding FROM memkernel.memory_vectors AS own
+        WHERE own.tenant = @tenant_id AND own.id = @memory_id AND own.model = @model)) AS distance
+    FROM memkernel.memory_vectors AS v
+    WHERE v.tenant = @tenant_id AND v.ns >= @ns AND v.ns <= @ns AND v.model = @model AND v.live AND v.dim <= 500
+        AND v.id <> @memory_id
+    ORDER BY distance, v.id
+    LIMIT @pool
+) AS near
+CROSS JOIN LATERAL (
+    SELECT m.namespace, m.t_valid_to, m.expires_at, m.status, m.kind, octet_length(m.text) AS bytes,
+        coalesce((SELECT q.seq FROM memkernel.conflict_checks AS q WHERE q.tenant = @tenant AND q.memory_id = near.id), 0) AS queued,
+        (EXISTS (SELECT 1 FROM memkernel.conflict_cases AS c
+            WHERE c.tenant = @tenant AND c.from_id = @memory_id AND c.to_id = near.id)
+        OR EXISTS (SELECT 1 FROM memkernel.conflict_cases AS c
+            WHERE c.tenant = @tenant AND c.from_id = near.id AND c.to_id = @memory_id))::boolean AS in_case
+    FROM memkernel.memory_objects AS m WHERE m.tenant = @tenant AND m.id = near.id
+    OFFSET 0
+) AS m
+WHERE near.distance IS NOT NULL AND m.namespace = @namespace AND m.t_valid_to IS NULL AND (m.expires_at IS NULL OR m.expires_at > @now::timestamptz)
+    AND m.status = 'active' AND m.kind <> 'raw' AND m.bytes <= @max_bytes::integer AND m.queued < @seq::bigint AND NOT m.in_case
+ORDER BY near.distance, near.id
+LIMIT @max_rows;
+
+-- CheckNearestWide is CheckNearest for vectors that an index tuple cannot hold.
+-- name: CheckNearestWide :many
+SELECT near.id, near.distance::double precision AS distance
+FROM (
+    SELECT v.id, (v.embedding <#> (
+        SELECT own.embedding FROM memkernel.memory_vectors AS own
+        WHERE own.tenant = @tenant_id AND own.id = @memory_id AND own.model = @model)) AS distance
+    FROM memkernel.memory_vectors AS v
+    WHERE v.tenant = @tenant_id AND v.ns >= @ns AND v.ns <= @ns AND v.model = @model AND v.live AND v.dim > 500
+        AND v.id <> @memory_id
+    ORDER BY distance, v.id
+    LIMIT @pool
+) AS near
+CROSS JOIN LATERAL (
+    SELECT m.namespace, m.t_valid_to, m.expires_at, m.status, m.kind, octet_length(m.text) AS bytes,
+        coalesce((SELECT q.seq FROM memkernel.conflict_checks AS q WHERE q.tenant = @tenant AND q.memory_id = near.id), 0) AS queued,
+        (EXISTS (SELECT 1 FROM memkernel.conflict_cases AS c
+            WHERE c.tenant = @tenant AND c.from_id = @memory_id AND c.to_id = near.id)
+        OR EXISTS (SELECT 1 FROM memkernel.conflict_cases AS c
+            WHERE c.tenant = @tenant AND c.from_id = near.id AND c.to_id = @memory_id))::boolean AS in_case
+    FROM memkernel.memory_objects AS m WHERE m.tenant = @tenant AND m.id = near.id
+    OFFSET 0
+) AS m
+WHERE near.distance IS NOT NULL AND m.namespace = @namespace AND m.t_valid_to IS NULL AND (m.expires_at IS NULL OR m.expires_at > @now::timestamptz)
+    AND m.status = 'active' AND m.kind <> 'raw' AND m.bytes <= @max_bytes::integer AND m.queued < @seq::bigint AND NOT m.in_case
+ORDER BY near.distance, near.id
+LIMIT @max_rows;
+
+-- CheckRanked keeps of ranked memories what CheckNearest would.
+-- name: CheckRanked :many
+SELECT near.id
+FROM (SELECT unnest(@ids::text[])::uuid AS id, generate_series(1, cardinality(@ids::text[])) AS pos) AS near
+CROSS JOIN LATERAL (
+    SELECT m.namespace, m.t_valid_to, m.expires_at, m.status, m.kind, octet_length(m.text) AS bytes,
+        coalesce((SELECT q.seq FROM memkernel.conflict_checks AS q WHERE q.tenant = @tenant AND q.memory_id = near.id), 0) AS queued,
+        (EXISTS (SELECT 1 FROM memkernel.conflict_cases AS c
+            WHERE c.tenant = @tenant AND c.from_id = @memory_id AND c.to_id = near.id)
+        OR EXISTS (SELECT 1 FROM memkernel.conflict_cases AS c
+            WHERE c.tenant = @tenant AND c.from_id = near.id AND c.to_id = @memory_id))::boolean AS in_case
+    FROM memkernel.memory_objects AS m WHERE m.tenant = @tenant AND m.id = near.id
+    OFFSET 0
+) AS m
+WHERE near.id <> @memory_id AND m.namespace = @namespace AND m.t_valid_to IS NULL AND (m.expires_at IS NULL OR m.expires_at > @now::timestamptz)
+    AND m.status = 'active' AND m.kind <> 'raw' AND m.bytes <= @max_bytes::integer AND m.queued < @seq::bigint AND NOT m.in_case
+ORDER BY near.pos
+LIMIT @max_rows;
+
+-- CheckHead finds what a held memory is to replace by now: for one that is about something, the
+-- current memory that is about the same, if it is not the newer one; for another, what is current
+-- of what its writer named.
+-- name: CheckHead :many
+SELECT h.id FROM memkernel.memory_objects AS m
+JOIN memkernel.memory_objects AS h ON h.tenant = m.tenant AND h.namespace = m.namespace AND h.status = 'active'
+    AND h.t_valid_to IS NULL AND (h.expires_at IS NULL OR h.expires_at > @now::timestamptz) AND h.id <> m.id
+    AND CASE WHEN m.content_key IS NULL THEN h.id = memkernel.current_head(m.tenant, m.namespace, sqlc.narg('replaces')::uuid)
+        ELSE h.content_key = m.content_key AND (h.t_valid_from, h.id) < (m.t_valid_from, m.id) END
+WHERE m.tenant = @tenant AND m.namespace = @namespace AND m.id = @memory_id
+LIMIT 1;
+
+-- CheckMemoryMany reads memories for a worker, held, disputed and ended ones too, which shows
+-- them to the model that may see them and to nobody else. A text that is too long to be compared
+-- is left out.
+-- name: CheckMemoryMany :many
+-- @sqlc-vet-disable namespace-predicate
+SELECT m.id, m.namespace, m.kind, (CASE WHEN octet_length(m.text) <= @max_bytes::integer THEN m.text ELSE '' END)::text AS text,
+    m.event_time, m.event_end, m.assertion_time, m.t_valid_from, m.t_valid_to, m.expires_at,
+    m.end_reason, m.end_note, m.supersedes, m.superseded_by, m.status, m.provenance, m.source, m.actor, m.agent_id, m.tokens,
+    m.sensitivity, m.pii_subjects, m.secret_kinds, m.destinations, m.labels
+FROM (
+    SELECT unnest(@tenants::text[]) AS tenant, unnest(@namespaces::text[]) AS namespace, unnest(@ids::text[])::uuid AS id
+) AS w
+JOIN memkernel.memory_objects AS m ON m.tenant = w.tenant AND m.namespace = w.namespace AND m.id = w.id
+LIMIT @max_rows;
+
+-- CheckHold reads which attempt is under way, and holds it.
+-- name: CheckHold :many
+SELECT q.attempts FROM memkernel.conflict_checks AS q
+WHERE q.tenant = @tenant AND q.memory_id = @memory_id
+LIMIT 1
+FOR UPDATE;
+
+-- CheckDone ends an attempt with all that it decided; MK001 if that is not its to do any more.
+-- name: CheckDone :one
+-- @sqlc-vet-disable delete-only-erasure
+WITH gone AS (
+    DELETE FROM memkernel.conflict_checks WHERE tenant = @tenant AND memory_id = @memory_id AND attempts = @attempts
+    RETURNING memory_id
+)
+SELECT memkernel.expect(count(*), 1) FROM gone;
+
+-- CheckDoneMany ends attempts that decided to leave everything as it is.
+-- name: CheckDoneMany :exec
+-- @sqlc-vet-disable delete-only-erasure
+DELETE FROM memkernel.conflict_checks AS q
+USING (
+    SELECT unnest(@tenants::text[]) AS tenant, unnest(@ids::text[])::uuid AS memory_id, unnest(@attempts::integer[]) AS attempts
+) AS d
+WHERE q.tenant = d.tenant AND q.memory_id = d.memory_id AND q.attempts = d.attempts;
+
+-- CheckDeferMany ends attempts that decided nothing. One that was cut short by the worker itself
+-- does not count.
+-- name: CheckDeferMany :exec
+UPDATE memkernel.conflict_checks AS q
+SET due_at = d.due_at, attempts = q.attempts - (CASE WHEN @uncounted::boolean THEN 1 ELSE 0 END)
+FROM (
+    SELECT unnest(@tenants::text[]) AS tenant, unnest(@ids::text[])::uuid AS memory_id, unnest(@attempts::integer[]) AS attempts,
+        unnest(@due_at::timestamptz[]) AS due_at
+) AS d
+WHERE q.tenant = d.tenant AND q.memory_id = d.memory_id AND q.attempts = d.attempts;
+
+-- CheckMark has a memory checked anew.
+-- name: CheckMark :exec
+INSERT INTO memkernel.conflict_checks (tenant, memory_id, namespace, marked_at, due_at)
+VALUES (@tenant, @memory_id, @namespace, @marked_at, @marked_at)
+ON CONFLICT DO NOTHING;
+
+-- CheckStats counts what is to be checked in the visible namespaces; oldest means nothing if that
+-- is none.
+-- name: CheckStats :one
+SELECT count(*) AS waiting, coalesce(min(q.marked_at), to_timestamp(0))::timestamptz AS oldest
+FROM memkernel.conflict_checks AS q
+WHERE q.tenant = @tenant AND q.namespace = ANY(@namespaces::text[]);
+
+-- SettleSerialize has those that bring memories of a namespace into sight do so one after the
+-- other: each then sees what those before it have brought.
+-- name: SettleSerialize :one
+SELECT pg_advisory_xact_lock(hashtextextended('memkernel settle ' || @namespace::text, 0))::text;
+
+-- SettleLock holds memories of a namespace as they are until the transaction ends. Everybody who
+-- settles anything locks them in this order, before anything else.
+-- name: SettleLock :many
+SELECT m.id, m.status, m.terms_length,
+    (m.t_valid_to IS NULL AND (m.expires_at IS NULL OR m.expires_at > @now::timestamptz))::boolean AS current
+FROM memkernel.memory_objects AS m
+WHERE m.tenant = @tenant AND m.namespace = @namespace AND m.id = ANY((@ids::text[])::uuid[])
+ORDER BY m.id
+LIMIT @max_rows
+FOR UPDATE;
+
+-- SettleTwins finds what stands in the place of a memory that is out of sight, because it was held
+-- or disputed: the copy of its text and what is about the same. It holds them as they are, those
+-- too that have expired and have no end on record.
+-- name: SettleTwins :many
+SELECT d.id, d.terms_length, coalesce(d.expires_at <= @now::timestamptz, false)::boolean AS expired
+FROM memkernel.memory_objects AS m
+JOIN memkernel.memory_objects AS d ON d.tenant = m.tenant AND d.namespace = m.namespace
+    AND (d.dedupe_key = m.dedupe_key OR d.content_key = m.content_key)
+    AND d.t_valid_to IS NULL AND d.status = 'active' AND d.id <> m.id
+WHERE m.tenant = @tenant AND m.namespace = @namespace AND m.id = @id
+ORDER BY d.id
+LIMIT 2
+FOR UPDATE OF d;
+
+-- SettleStatus makes a current memory believed or not.
+-- name: SettleStatus :one
+WITH changed AS (
+    UPDATE memkernel.memory_objects AS m SET status = @status
+    WHERE m.tenant = @tenant AND m.id = @id AND m.namespace = @namespace AND m.t_valid_to IS NULL AND m.status = @was
+        AND (m.expires_at IS NULL OR m.expires_at > @now::timestamptz)
+    RETURNING m.id
+)
+SELECT memkernel.expect(count(*), 1) FROM changed;
+
+-- SettleClose ends a memory in favour of one that was there before, not before that one was
+-- believed, so that there is no gap between them.
+-- name: SettleClose :one
+WITH closed AS (
+    UPDATE memkernel.memory_objects AS v
+    SET t_valid_to = greatest(@t_valid_to::timestamptz, v.t_valid_from + interval '1 microsecond', s.t_valid_from),
+        end_reason = 'superseded', superseded_by = s.id
+    FROM memkernel.memory_objects AS s
+    WHERE v.tenant = @tenant AND v.id = @id AND v.namespace = @namespace AND v.t_valid_to IS NULL
+        AND (v.expires_at IS NULL OR v.expires_at > @t_valid_to::timestamptz)
+        AND s.tenant = v.tenant AND s.id = @by AND s.namespace = v.namespace AND s.t_valid_to IS NULL
+        AND (s.expires_at IS NULL OR s.expires_at > @t_valid_to::timestamptz)
+    RETURNING v.id
+)
+SELECT memkernel.expect(count(*), 1) FROM closed;
+
+-- CaseOpen adds a case with its audit row, unless the pair has one.
+-- name: CaseOpen :exec
+-- @sqlc-vet-disable namespace-predicate
+WITH made AS (
+    INSERT INTO memkernel.conflict_cases (tenant, from_id, to_id, namespace, action, reason, relation, confidence, basis, opened_at)
+    VALUES (@tenant, @from_id, @to_id, @namespace, @action, @reason, @relation, @confidence, @basis, @ts)
+    ON CONFLICT DO NOTHING
+    RETURNING from_id
+)
+INSERT INTO memkernel.audit_log (tenant, call_id, ts, namespace, actor, agent_id, op, memory_id, result, detail)
+SELECT @tenant, @call_id, @ts, @namespace, @actor, @agent_id, @op, m.from_id, 'ok', @detail FROM made AS m;
+
+-- CaseList pages through the cases of a subtree in one state, the oldest memories first.
+-- name: CaseList :many
+SELECT c.from_id, c.to_id, c.namespace, c.state, c.action, c.reason, c.relation, c.confidence, c.basis, c.opened_at, c.resolved_at,
+    c.resolved_by
+FROM memkernel.conflict_cases AS c
+WHERE c.tenant = @tenant AND c.state = @state
+    AND (c.namespace = @subtree OR (c.namespace >= @subtree_from AND c.namespace < @subtree_to))
+    AND (c.from_id > @after_from OR (c.from_id = @after_from AND c.to_id > @after_to))
+ORDER BY c.from_id, c.to_id
+LIMIT @max_rows;
+
+-- CaseMemoryMany reads the memories of cases of a subtree, whatever their status.
+-- name: CaseMemoryMany :many
+SELECT m.id, m.namespace, m.kind, m.text, m.event_time, m.event_end, m.assertion_time, m.t_valid_from, m.t_valid_to, m.expires_at,
+    m.end_reason, m.end_note, m.supersedes, m.superseded_by, m.status, m.provenance, m.source, m.actor, m.agent_id, m.tokens,
+    m.sensitivity, m.pii_subjects, m.secret_kinds, m.destinations, m.labels
+FROM memkernel.memory_objects AS m
+WHERE m.tenant = @tenant AND m.id = ANY((@ids::text[])::uuid[])
+    AND (m.namespace = @subtree OR (m.namespace >= @subtree_from AND m.namespace < @subtree_to))
+LIMIT @max_rows;
+
+-- CaseFind finds a case in a subtree.
+-- name: CaseFind :one
+SELECT c.namespace FROM memkernel.conflict_cases AS c
+WHERE c.tenant = @tenant AND c.from_id = @from_id AND c.to_id = @to_id
+    AND (c.namespace = @subtree OR (c.namespace >= @subtree_from AND c.namespace < @subtree_to));
+
+-- CaseHidden tells the audit log, and nobody else, whether a case that was not found is one of
+-- the tenant's.
+-- name: CaseHidden :one
+SELECT EXISTS (SELECT 1 FROM memkernel.conflict_cases AS c
+    WHERE c.tenant = @tenant AND c.from_id = @from_id AND c.to_id = @to_id
+        AND NOT (c.namespace = @subtree OR (c.namespace >= @subtree_from AND c.namespace < @subtree_to)));
+
+-- CaseLock reads a case that is about to be decided. Its memories are locked before.
+-- name: CaseLock :one
+SELECT c.state, c.action, c.reason FROM memkernel.conflict_cases AS c
+WHERE c.tenant = @tenant AND c.from_id = @from_id AND c.to_id = @to_id AND c.namespace = @namespace
+FOR UPDATE;
+
+-- CaseOthers counts the open cases that a memory is the incoming one of, but for the one with
+-- another, if that is given.
+-- name: CaseOthers :one
+SELECT count(*) FROM memkernel.conflict_cases AS c
+WHERE c.tenant = @tenant AND c.namespace = @namespace AND c.from_id = @from_id AND c.state = 'open'
+    AND (sqlc.narg('but')::uuid IS NULL OR c.to_id <> sqlc.narg('but')::uuid);
+
+-- CaseDecide moves an open case on, once.
+-- name: CaseDecide :one
+WITH moved AS (
+    UPDATE memkernel.conflict_cases AS c SET state = @state, resolved_at = @resolved_at, resolved_by = @resolved_by::text
+    WHERE c.tenant = @tenant AND c.from_id = @from_id AND c.to_id = @to_id AND c.namespace = @namespace AND c.state = 'open'
+    RETURNING c.from_id
+)
+SELECT memkernel.expect(count(*), 1) FROM moved;
+
+-- CaseOfTarget finds the open cases about what a write is to replace, which is what is current of
+-- a memory that it names, or about the same thing; with the incoming memory of each as it is.
+-- name: CaseOfTarget :many
+SELECT c.from_id, c.to_id, c.action, c.reason, f.status AS from_status,
+    (f.t_valid_to IS NULL AND (f.expires_at IS NULL OR f.expires_at > @now::timestamptz))::boolean AS from_current
+FROM (SELECT coalesce(memkernel.current_head(@tenant, @namespace, sqlc.narg('target')::uuid), (
+    SELECT m.id FROM memkernel.memory_objects AS m
+    WHERE m.tenant = @tenant AND m.namespace = @namespace AND m.content_key = sqlc.narg('content_key')::text
+        AND m.t_valid_to IS NULL AND m.status = 'active')) AS id) AS h
+JOIN memkernel.conflict_cases AS c ON c.tenant = @tenant AND c.namespace = @namespace AND c.state = 'open'
+    AND (c.from_id = h.id OR c.to_id = h.id)
+LEFT JOIN memkernel.memory_objects AS f ON f.tenant = @tenant AND f.namespace = @namespace AND f.id = c.from_id
+ORDER BY c.from_id, c.to_id
+LIMIT @max_rows;
+
+-- CaseOverturn moves the open cases about a memory on, of which there must be as many as were
+-- found.
+-- name: CaseOverturn :one
+WITH moved AS (
+    UPDATE memkernel.conflict_cases AS c SET state = 'overturned', resolved_at = @resolved_at, resolved_by = @resolved_by::text
+    WHERE c.tenant = @tenant AND c.namespace = @namespace AND c.state = 'open' AND (c.from_id = @id OR c.to_id = @id)
+    RETURNING c.from_id
+)
+SELECT memkernel.expect(count(*), @cases::bigint) FROM moved;
+
+-- CaseStats counts the open cases of a subtree.
+-- name: CaseStats :one
+SELECT count(*) FROM memkernel.conflict_cases AS c
+WHERE c.tenant = @tenant AND c.state = 'open'
+    AND (c.namespace = @subtree OR (c.namespace >= @subtree_from AND c.namespace < @subtree_to));
