@@ -35,7 +35,9 @@ type item struct {
 	denied             error
 	screened, rejected bool
 	ruled              error
-	decided            []writepath.Decision
+	// whole is how the text itself stood before it was worked on.
+	whole   writepath.State
+	decided []writepath.Decision
 	// over reports that the write ends with err or, without one, with a reply and nothing stored.
 	over bool
 	err  error
@@ -164,10 +166,7 @@ func (b *bulk) embedAhead(ctx context.Context, drafts []*writepath.Draft) {
 
 // commit carries out a chunk and fills in its results.
 func (b *bulk) commit(ctx context.Context, ch *chunk) {
-	begun, ctxs := b.k.now(), make([]context.Context, len(ch.items))
-	for i := range ch.items {
-		ctxs[i] = b.k.hookBegin(ctx, acl.OpWrite)
-	}
+	begun, ctxs := b.k.now(), slices.Repeat([]context.Context{ctx}, len(ch.items))
 	settled := false
 	defer func() {
 		if settled {
@@ -186,6 +185,9 @@ func (b *bulk) commit(ctx context.Context, ch *chunk) {
 		}
 		b.settle(ctxs, begun, ch)
 	}()
+	for i := range ch.items {
+		ctxs[i] = b.k.hookBegin(ctx, acl.OpWrite)
+	}
 	b.carryOut(ctx, ch)
 	b.settle(ctxs, begun, ch)
 	settled = true
@@ -296,7 +298,9 @@ func (b *bulk) work(ctx context.Context, live []*item) (again bool) {
 		}
 	}
 	atOnce(len(items), k.limits.Workers, func(i int) {
-		b.try(ctx, items[i], func() error { return k.deriveWrite(ctx, items[i].writing, false) })
+		it := items[i]
+		it.whole = it.state
+		b.try(ctx, it, func() error { return k.deriveWrite(ctx, it.writing, false) })
 	})
 	return true
 }
@@ -347,11 +351,16 @@ func (b *bulk) store(ctx context.Context, ch *chunk, l *look, items []*item) {
 	}
 }
 
-// plan decides on each of the items, as far as the chunk goes by what was read last.
+// plan decides on each of the items by what was read last. A text that a write before has said by
+// then, secrets aside, is only that, whatever was made of it meanwhile.
 func (b *bulk) plan(items []*item) {
 	seq := writepath.NewSequence(!b.k.store.InTx())
 	for _, it := range items {
 		it.reopen()
+		if it.derived && seq.Says(&it.draft, &it.whole) {
+			it.propose(&it.draft)
+			it.state, it.soFar = it.whole, WriteReply{Redacted: it.soFar.Redacted}
+		}
 		it.review()
 		var replay bool
 		var err error

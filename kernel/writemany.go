@@ -10,7 +10,6 @@ import (
 	"github.com/memkernel/memkernel/acl"
 	"github.com/memkernel/memkernel/internal/store"
 	"github.com/memkernel/memkernel/kernel/mem"
-	"github.com/memkernel/memkernel/writepath"
 )
 
 // WriteManyRequest is several things to remember.
@@ -171,7 +170,8 @@ func (b *bulk) extent(from int) (to int, alone bool) {
 	}
 	for to = from; to < len(b.writes) && to-from < most; to++ {
 		req := b.writes[to]
-		if draft := newDraft(b.who, &req); !draft.Supersedes.IsZero() || draft.ContentKey != "" {
+		draft := newDraft(b.who, &req)
+		if !draft.Supersedes.IsZero() || draft.ContentKey != "" {
 			return max(to, from+1), to == from
 		}
 		size += len(req.Text)
@@ -184,12 +184,12 @@ func (b *bulk) extent(from int) (to int, alone bool) {
 			}
 			keys[key] = true
 		}
-		if worked {
-			text := writepath.DedupeKey(req.Text)
-			if texts[text] { // nobody works on what is a duplicate by then
+		if worked { // nobody works on what is a duplicate or an echo by the time it comes up
+			draft.Prepare()
+			if texts[draft.DedupeKey] || slices.ContainsFunc(draft.EchoKeys, func(key [32]byte) bool { return texts[key] }) {
 				break
 			}
-			texts[text] = true
+			texts[draft.DedupeKey] = true
 		}
 	}
 	return to, false

@@ -21,9 +21,30 @@ func NewSequence(counts bool) *Sequence {
 	return &Sequence{counts: counts, stored: map[[32]byte]mem.ID{}, handedOut: map[[32]byte]mem.ID{}}
 }
 
+// Says reports whether a text, of which the state is given, has been said by the writes so far or
+// before them.
+func (s *Sequence) Says(d *Draft, st *State) bool {
+	decisions, _, err := s.look([]*Draft{d}, st)
+	return err == nil && len(decisions) == 1 && !decisions[0].Action.Stores()
+}
+
 // Plan is the function Plan for the next write. A write that fails, or is a replay, leaves nothing
 // for those after it.
 func (s *Sequence) Plan(drafts []*Draft, st *State) (decisions []Decision, replay bool, err error) {
+	decisions, replay, err = s.look(drafts, st)
+	for i, dec := range decisions {
+		switch {
+		case dec.Action.Stores() && drafts[i].Held: // and so no duplicate is one of it
+		case dec.Action.Stores():
+			s.stored[drafts[i].DedupeKey] = drafts[i].ID
+		case dec.Action == Duplicate && s.counts:
+			s.handedOut[drafts[i].DedupeKey] = dec.Memory
+		}
+	}
+	return decisions, replay, err
+}
+
+func (s *Sequence) look(drafts []*Draft, st *State) (decisions []Decision, replay bool, err error) {
 	own := *st
 	own.Standings = slices.Clone(st.Standings)
 	for i, d := range drafts[:min(len(drafts), len(own.Standings))] {
@@ -35,15 +56,5 @@ func (s *Sequence) Plan(drafts []*Draft, st *State) (decisions []Decision, repla
 		own.HandedOut = maps.Clone(s.handedOut)
 		maps.Copy(own.HandedOut, st.HandedOut)
 	}
-	decisions, replay, err = Plan(drafts, &own)
-	for i, dec := range decisions {
-		switch {
-		case dec.Action.Stores() && drafts[i].Held: // and so no duplicate is one of it
-		case dec.Action.Stores():
-			s.stored[drafts[i].DedupeKey] = drafts[i].ID
-		case dec.Action == Duplicate && s.counts:
-			s.handedOut[drafts[i].DedupeKey] = dec.Memory
-		}
-	}
-	return decisions, replay, err
+	return Plan(drafts, &own)
 }

@@ -192,9 +192,15 @@ func checkGoMod(m *module) []finding {
 	for _, e := range mod.Exclude {
 		bad("excludes %s: a host's build does not", e.Path)
 	}
+	for _, r := range mod.Require {
+		if m.own(r.Path) {
+			bad("requires %s: a nested module is there so that its dependencies stay out of this one", r.Path)
+		}
+	}
 	for _, t := range mod.Tool {
 		bad("has the tool %s: tools have modules of their own in internal/tools", t.Path)
 	}
+	found = append(found, checkNested(m)...)
 	tools, err := filepath.Glob(filepath.Join(m.dir, "internal", "tools", "*", "go.mod"))
 	if err != nil {
 		return append(found, finding{name, 0, err.Error()})
@@ -210,6 +216,27 @@ func checkGoMod(m *module) []finding {
 				if strings.HasPrefix(tool[1]+"/", req.Path+"/") && req.Path != "golang.org/x/tools" {
 					bad("requires %s for a tool: tools have modules of their own in internal/tools", req.Path)
 				}
+			}
+		}
+	}
+	return found
+}
+
+// checkNested wants a nested module to be found by its path, and built with the module that it
+// stands in and not with a released one. The tools are nobody's to import.
+func checkNested(m *module) []finding {
+	var found []finding
+	for _, name := range slices.Sorted(maps.Keys(m.other)) {
+		dir := path.Dir(name)
+		if path.Base(name) != "go.mod" || dir == "." || strings.HasPrefix(dir, "internal/tools/") {
+			continue
+		}
+		for _, line := range []string{
+			"module " + modulePath + "/" + dir,
+			"replace " + modulePath + " => .." + strings.Repeat("/..", strings.Count(dir, "/")),
+		} {
+			if !slices.Contains(strings.Split(m.other[name], "\n"), line) {
+				found = append(found, finding{name, 0, "must have the line " + line})
 			}
 		}
 	}

@@ -81,6 +81,40 @@ func TestRedact(t *testing.T) {
 	}))
 }
 
+// TestMarksStay: no scanner makes a redaction endless by taking marks for secrets.
+func TestMarksStay(t *testing.T) {
+	t.Parallel()
+	const mark, other = "[redacted:api_key]", "[redacted:seed_phrase]"
+	for _, e := range []struct{ text, found, want string }{
+		{mark, mark, mark},
+		{mark, "redacted:api_key", mark},
+		{mark, "key", mark},
+		{"a " + mark + " b", " " + mark, "a[redacted:password] b"},
+		{"a " + mark + " b", "key] b", "a [redacted:password]"},
+		{"a " + mark + " b", "a [red", "[redacted:password] b"},
+		{mark + " and " + other, "key] and [red", "[redacted:password]"},
+		{mark + other, mark + other, "[redacted:password]"},
+		{mark + other, other, mark + other},
+		{"https://" + mark + "@example.org/", "api_key", "https://" + mark + "@example.org/"},
+		{"[redacted:hunter22]", "hunter22", "[redacted:[redacted:password]]"}, // of no kind
+		{"[redacted:email]", "email", "[redacted:[redacted:password]]"},       // nobody redacts one
+		{"[redacted:api_key", "api_key", "[redacted:[redacted:password]"},
+		{"[redacted:[redacted:api_key]", "api_key", "[redacted:[redacted:api_key]"},
+	} {
+		start := strings.Index(e.text, e.found)
+		var r classify.Result
+		require.NoError(t, r.Merge(e.text, []classify.Finding{{Kind: classify.Password, Start: start, End: start + len(e.found)}}))
+		require.Equal(t, e.want, classify.Redact(e.text, r.Findings), "%s in %s", e.found, e.text)
+	}
+	c := classify.New()
+	for _, text := range []string{"https://" + mark + "@example.org/", "https://user:" + mark + "@example.org/", "password: " + other} {
+		require.Empty(t, c.Classify(text).SecretKinds, text)
+	}
+	var r classify.Result
+	require.NoError(t, r.Merge(mark, []classify.Finding{{Kind: classify.Health, Start: 3, End: 9}}))
+	require.Equal(t, []classify.Finding{{Kind: classify.Health, Start: 3, End: 9}}, r.Findings, "what is not redacted takes its own bytes")
+}
+
 func TestConcurrentUse(t *testing.T) {
 	t.Parallel()
 	c := classify.New()

@@ -32,6 +32,9 @@ func (s *scan) add(k Kind, w weight, start, end int) {
 // resolve keeps, of findings that overlap, the one that weighs most. Of two secrets it keeps
 // the whole extent, so that no part of either survives a redaction.
 func resolve(text string, found []candidate) []Finding {
+	if len(found) > 0 {
+		found = spareMarks(text, found)
+	}
 	if len(found) == 0 {
 		return nil
 	}

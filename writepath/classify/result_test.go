@@ -94,8 +94,12 @@ func TestMerge(t *testing.T) {
 	require.Equal(t, "ask dana@example.org for the key [redacted:saas_token]", classify.Redact(text, r.Findings))
 
 	require.NoError(t, r.Merge(text, []classify.Finding{{Kind: classify.APIKey, Start: 29, End: 39}, {Kind: classify.Password, Start: 0, End: 8}}))
-	require.Equal(t, []classify.Finding{{Kind: classify.Password, Start: 0, End: 8}, {Kind: classify.APIKey, Start: 29, End: 44}}, r.Findings)
+	require.Equal(t, []classify.Finding{{Kind: classify.Password, Start: 0, End: 8}, {Kind: classify.SaaSToken, Start: 29, End: 44}}, r.Findings)
 	require.Empty(t, r.PIISubjects)
+
+	same := classify.Result{Findings: []classify.Finding{{Kind: classify.AWSSecretKey, Start: 33, End: 44}}}
+	require.NoError(t, same.Merge(text, []classify.Finding{{Kind: classify.APIKey, Start: 33, End: 44}}))
+	require.Equal(t, []classify.Kind{classify.AWSSecretKey}, same.SecretKinds)
 
 	before := r
 	for _, bad := range []classify.Finding{
