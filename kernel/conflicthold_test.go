@@ -279,7 +279,7 @@ func TestHoldInTransaction(t *testing.T) {
 	t.Parallel()
 	c := newHolding(t, kernel.Policy{})
 	ctx := t.Context()
-	require.NoError(t, pgx.BeginFunc(ctx, c.Pool, func(tx pgx.Tx) error {
+	require.NoError(t, pgx.BeginFunc(ctx, sideConn(t, c.Kit), func(tx pgx.Tx) error {
 		bound := c.WithTx(tx)
 		reply, err := bound.Write(ctx, c.agent, kernel.WriteRequest{Text: "Ana lives in Oslo."})
 		if err != nil {

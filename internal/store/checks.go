@@ -240,7 +240,8 @@ func (f checkFound) get(c *Check, id mem.ID) *mem.Memory { return f[checkKey{c.t
 func (s *Store) checkMemories(ctx context.Context, checks []Check, near [][]neighbour, heads []mem.ID, now time.Time) (checkFound, error) {
 	p := queries.CheckMemoryManyParams{MaxBytes: conflict.MaxTextBytes}
 	for i := range checks {
-		ids := []mem.ID{checks[i].Memory}
+		c := &checks[i]
+		ids := []mem.ID{c.Memory}
 		for _, n := range near[i] {
 			ids = append(ids, n.id)
 		}
@@ -248,8 +249,8 @@ func (s *Store) checkMemories(ctx context.Context, checks []Check, near [][]neig
 			ids = append(ids, heads[i])
 		}
 		for _, id := range ids {
-			p.Tenants = append(p.Tenants, checks[i].tenant())
-			p.Namespaces = append(p.Namespaces, checks[i].Namespace.String())
+			p.Tenants = append(p.Tenants, c.tenant())
+			p.Namespaces = append(p.Namespaces, c.Namespace.String())
 			p.Ids = append(p.Ids, id.String())
 		}
 	}
