@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgtype"
 )
 
 // Step runs exactly one query and keeps its result. A pipeline calls it twice: first to
@@ -76,18 +78,36 @@ var (
 type recorder struct{ batch pgx.Batch }
 
 func (r *recorder) Exec(_ context.Context, sql string, args ...any) (pgconn.CommandTag, error) {
-	r.batch.Queue(sql, args...)
+	r.batch.Queue(sql, plain(args)...)
 	return pgconn.CommandTag{}, errRecording
 }
 
 func (r *recorder) Query(_ context.Context, sql string, args ...any) (pgx.Rows, error) {
-	r.batch.Queue(sql, args...)
+	r.batch.Queue(sql, plain(args)...)
 	return nil, errRecording
 }
 
 func (r *recorder) QueryRow(_ context.Context, sql string, args ...any) pgx.Row {
-	r.batch.Queue(sql, args...)
+	r.batch.Queue(sql, plain(args)...)
 	return recordedRow{}
+}
+
+// plain turns ids into what pgx encodes as it is: their own type would be written as text first, fail
+// to be encoded, and be parsed again.
+func plain(args []any) []any {
+	for i, a := range args {
+		switch id := a.(type) {
+		case uuid.UUID:
+			args[i] = pgtype.UUID{Bytes: id, Valid: true}
+		case *uuid.UUID:
+			if id == nil {
+				args[i] = nil
+			} else {
+				args[i] = pgtype.UUID{Bytes: *id, Valid: true}
+			}
+		}
+	}
+	return args
 }
 
 type recordedRow struct{}
