@@ -136,8 +136,9 @@ func (b *bulk) foresee(ctx context.Context, rules *rules, it *item) {
 	k.setPolicy(it.c, it.cur, rules.gate.Known, rules.policy)
 	prepareDraft(&it.draft)
 	it.propose(&it.draft)
-	if it.denied = writeAllowed(&it.cur.policy, &it.draft); it.denied != nil || k.scanner != nil {
-		return
+	it.denied = writeAllowed(&it.cur.policy, &it.draft)
+	if it.denied != nil || k.scanner != nil || k.limiter.spent(b.who.Principal(), acl.OpWrite, it.cur.now) {
+		return // nothing is done for one that is about to be refused
 	}
 	it.screened = true
 	if it.rejected, _, it.ruled = k.screenDraft(ctx, it.writing); !k.worksOnTexts() {
@@ -199,6 +200,12 @@ func (b *bulk) carryOut(ctx context.Context, ch *chunk) {
 	live := open(ch.items)
 	if len(live) == 0 {
 		return
+	}
+	// It may have been prepared while the chunk before was worked on, which can take long: the calls
+	// are made now.
+	now := b.k.clock()
+	for _, it := range live {
+		it.cur.now, it.cur.event.Time, it.w.Now = now, now, now
 	}
 	l := newLook(b.k.store, live)
 	gate, err := b.k.store.Gate(ctx, b.who, store.Ahead{Steps: l.Probe(l.states...)})
@@ -273,7 +280,11 @@ func (b *bulk) work(ctx context.Context, live []*item) (again bool) {
 	k := b.k
 	var changed atomic.Bool
 	items := slices.DeleteFunc(open(live), func(it *item) bool { return it.screened || it.state.Answered() })
-	atOnce(len(items), k.limits.Workers, func(i int) {
+	workers := k.limits.Workers
+	if k.store.InTx() {
+		workers = 1 // the host's transaction is for one goroutine
+	}
+	atOnce(len(items), workers, func(i int) {
 		it := items[i]
 		b.try(ctx, it, func() error {
 			done, other, err := k.screenDraft(ctx, it.writing)
@@ -297,7 +308,7 @@ func (b *bulk) work(ctx context.Context, live []*item) (again bool) {
 			return false
 		}
 	}
-	atOnce(len(items), k.limits.Workers, func(i int) {
+	atOnce(len(items), workers, func(i int) {
 		it := items[i]
 		it.whole = it.state
 		b.try(ctx, it, func() error { return k.deriveWrite(ctx, it.writing, false) })
@@ -322,6 +333,11 @@ func (b *bulk) store(ctx context.Context, ch *chunk, l *look, items []*item) {
 	if err := b.k.embedDrafts(ctx, missing, newLook(b.k.store, kept).Keep); err != nil {
 		endAll(open(items), err)
 		return
+	}
+	for _, it := range open(items) {
+		if err := b.k.stillIn(ctx, b.who, it.writing); err != nil {
+			it.end(err)
+		}
 	}
 	recorded, err := b.apply(ctx, ch, l)
 	if errors.Is(err, writepath.ErrStale) {

@@ -115,6 +115,18 @@ func (k *Kernel) screen(ctx context.Context, policy *mem.EffectivePolicy, d *wri
 	}
 	result.Declare(d.Sensitivity)
 	d.Classification = result.Classification()
+	if d.ContentKey != "" {
+		key, more, _, also, err := k.redact(ctx, policy.WriteSecrets, d.ContentKey)
+		if err != nil {
+			return 0, false, "", err
+		}
+		if d.ContentKey != d.Source { // the same secrets are counted there
+			secrets += more
+		}
+		blocked = blocked || also
+		changed = key != d.ContentKey
+		d.ContentKey = key
+	}
 	if d.Source != "" {
 		source, more, of, also, err := k.redact(ctx, policy.WriteSecrets, d.Source)
 		if err != nil {
@@ -129,7 +141,7 @@ func (k *Kernel) screen(ctx context.Context, policy *mem.EffectivePolicy, d *wri
 	if blocked {
 		return secrets, false, mem.RejectSecret, nil
 	}
-	changed = text != d.Text
+	changed = changed || text != d.Text
 	d.Text = text
 	return secrets, changed, "", nil
 }

@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"time"
 
@@ -54,10 +55,11 @@ func (k *Kernel) stampSome(ctx context.Context) (stamped int, err error) {
 	}
 	for i := range due {
 		for n := expiryBatch; n == expiryBatch; stamped += n {
-			if n, err = k.store.StampExpired(ctx, &due[i], now, expiryBatch); err != nil {
-				return stamped, err
+			var failed error
+			if n, failed = k.store.StampExpired(ctx, &due[i], now, expiryBatch); failed != nil {
+				err = errors.Join(err, failed) // one namespace that is busy does not keep the others
 			}
 		}
 	}
-	return stamped, nil
+	return stamped, err
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/memkernel/memkernel/kernel/mem"
 	"github.com/memkernel/memkernel/kernel/model"
@@ -90,7 +91,7 @@ func (k *Kernel) deriveFacts(ctx context.Context, wr *writing) error {
 	if len(k.stages) == 0 {
 		return nil // the text is proposed already, and classified
 	}
-	whole := Fact{Text: wr.draft.Text, Kind: wr.draft.Kind, EventTime: wr.draft.EventTime, EventEnd: wr.draft.EventEnd, whole: true}
+	whole := Fact{Text: wr.draft.Text, Kind: wr.draft.Kind, EventTime: wr.draft.EventTime, EventEnd: wr.draft.EventEnd, Certainty: 1, whole: true}
 	drafts, _, err := k.acceptFacts(ctx, wr, []Fact{whole})
 	if err != nil {
 		return err
@@ -105,6 +106,10 @@ func (k *Kernel) deriveFacts(ctx context.Context, wr *writing) error {
 // extractFacts asks the model for the facts of the text and checks that they are in it. Facts
 // that are not are rejected; without any, the text is to be kept as it is.
 func (k *Kernel) extractFacts(ctx context.Context, wr *writing) ([]Fact, error) {
+	if len(wr.draft.Text) > extract.MaxInputBytes {
+		wr.soFar.Verbatim = VerbatimTooManyParts
+		return nil, nil
+	}
 	if to := k.llmDestination; to != mem.DestinationLocal && !wr.draft.Classification.MaySend(to) {
 		wr.soFar.Verbatim = VerbatimWithheld
 		return nil, nil
@@ -173,11 +178,23 @@ func (k *Kernel) verifyFacts(wr *writing, in *extract.Input, found []extract.Fac
 
 // reject reports a fact that does not become a memory.
 func (k *Kernel) reject(wr *writing, text string, why RejectReason) {
-	if why == mem.RejectSecret {
+	// What a rule on secrets has not been applied to by all who look for them is not told.
+	if rule := wr.cur.policy.WriteSecrets; why == mem.RejectSecret || rule != mem.SecretsAllow && k.scanner != nil {
 		text = ""
 	}
-	text = k.redactAside(wr.cur.policy.WriteSecrets, text)
+	text = k.redactAside(wr.cur.policy.WriteSecrets, cutText(text, maxModelFact))
 	wr.soFar.Rejected = append(wr.soFar.Rejected, Rejection{Text: text, Reason: why})
+}
+
+// cutText returns at most n bytes of what a host's part gave for a text, as the database takes it.
+func cutText(text string, n int) string {
+	if len(text) > n {
+		for n > 0 && !utf8.RuneStart(text[n]) {
+			n--
+		}
+		text = text[:n]
+	}
+	return strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD")
 }
 
 // acceptFacts runs the host's stages over facts and classifies what they leave: the drafts of what
@@ -191,6 +208,9 @@ func (k *Kernel) acceptFacts(ctx context.Context, wr *writing, facts []Fact) (dr
 		f := &facts[i]
 		if f.Rejected != "" {
 			vetoed = true
+			if f.whole {
+				f.Text = ""
+			}
 			k.reject(wr, f.Text, f.Rejected)
 			continue
 		}

@@ -12,16 +12,12 @@ import (
 // caller with it, within Limits.ModelTimeout, and seen by the hooks. It must not be asked with a
 // transaction open or a connection held.
 func (k *Kernel) languageModel(tenant string) model.LLM {
-	llm := k.llm
-	if accounts, ok := llm.(model.TenantLLM); ok {
-		llm = accounts.For(tenant)
-	}
-	return &patientLLM{k: k, llm: llm}
+	return &patientLLM{k: k, tenant: tenant}
 }
 
 type patientLLM struct {
-	k   *Kernel
-	llm model.LLM
+	k      *Kernel
+	tenant string
 }
 
 // Name implements model.LLM.
@@ -44,7 +40,11 @@ func (p *patientLLM) Complete(ctx context.Context, req model.Request) (*model.Re
 				a.resp, a.err = nil, mem.ErrInternal
 			}
 		}()
-		a.resp, a.err = p.llm.Complete(limited, req)
+		llm := k.llm
+		if accounts, ok := llm.(model.TenantLLM); ok {
+			llm = accounts.For(p.tenant)
+		}
+		a.resp, a.err = llm.Complete(limited, req)
 		return a
 	})
 	if err == nil {

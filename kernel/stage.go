@@ -12,7 +12,11 @@ import (
 
 // Stage is a step of the host's own in every write: behind extraction and verification, before
 // entities, classification and embedding, so that whatever it makes of a fact is classified like
-// any other. It sees each write's facts once; a write that waits for a worker, when it runs.
+// any other. A write that waits for a worker is seen when it runs. Where nothing is left of what a
+// language model found, and no stage has rejected any of it, the text itself is seen as well. The
+// first fact of a text that was not extracted stands for the text: what it becomes is what replaces,
+// or is about, what the write says. A rejection keeps a fact from becoming a memory; the raw input
+// is kept by then.
 //
 // Implementations must be safe for concurrent use and return when ctx is done. A stage that
 // fails, panics or takes longer than Limits.ModelTimeout fails the write with ErrUnavailable:
@@ -39,13 +43,14 @@ type StageInput struct {
 
 // Fact is what is to become one memory.
 type Fact struct {
-	// Text is held to the limits of WriteRequest.Text, and Kind to the kinds.
+	// Text is held to the limits of WriteRequest.Text, and Kind to the kinds; empty is the kind of
+	// the request.
 	Text string
 	Kind Kind
 	// EventTime and EventEnd say when it was so in the world; zero for unknown.
 	EventTime, EventEnd time.Time
 	// Certainty is between 0 and 1: what the language model believes of it, 1 for what was not
-	// extracted.
+	// extracted. 0 in a fact that a stage adds is 1.
 	Certainty float32
 	// Rejected says why the fact must not become a memory, empty if it may.
 	Rejected RejectReason
@@ -107,6 +112,17 @@ func (k *Kernel) runStage(ctx context.Context, wr *writing, stage Stage, facts [
 		// Its words may be the text's.
 		k.logger.LogAttrs(ctx, slog.LevelError, "stage failed", slog.String("stage", stage.Name()), slog.String("error", fmt.Sprintf("%T", err)))
 		return nil, fmt.Errorf("%w: a stage of the host failed", mem.ErrUnavailable)
+	}
+	for i := range in.Facts {
+		f := &in.Facts[i]
+		// By its place, whatever a stage has copied.
+		f.whole = i < len(facts) && facts[i].whole
+		if i >= len(facts) && f.Certainty == 0 {
+			f.Certainty = 1
+		}
+		if f.Kind == "" {
+			f.Kind = wr.draft.Kind
+		}
 	}
 	return in.Facts, nil
 }

@@ -52,7 +52,8 @@ type TicketReply struct {
 	State TicketState
 	// Attempts counts how often the write was begun.
 	Attempts int
-	// Reply is what Write would have returned, nil unless the ticket is done.
+	// Reply is what Write would have returned, nil unless the ticket is done. The texts of its
+	// Rejected are for the issuer alone.
 	Reply *WriteReply
 	// Failure is set if the ticket has failed.
 	Failure TicketFailure
@@ -82,6 +83,11 @@ func ticketReply(cur *current, id ID, found *store.Ticket) (*TicketReply, error)
 		reply.Reply = &WriteReply{}
 		if err := reply.Reply.decode(found.Result); err != nil {
 			return nil, err
+		}
+		if !found.Own { // who manages from above sees what became of a write, not what was said below
+			for i := range reply.Reply.Rejected {
+				reply.Reply.Rejected[i].Text = ""
+			}
 		}
 	}
 	cur.detail = audit.Detail{}

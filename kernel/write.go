@@ -43,8 +43,10 @@ type WriteRequest struct {
 	// ContentKey names what the text is about, for what is refreshed rather than said: the text
 	// replaces the current memory of the caller's own namespace with the same key, in the same
 	// transaction, and is a duplicate of one that equals it in every respect. A memory that
-	// replaces one with a key keeps the key. For a pointer it defaults to Source. At most 1024
-	// bytes; empty for none, and it must be with Supersedes.
+	// replaces one with a key keeps the key. A text that a current memory without the key says is a
+	// duplicate of that and is not bound to the key; while there is a current memory with the key it
+	// is ErrConflict. For a pointer it defaults to Source. At most 1024 bytes; empty for none, and it
+	// must be with Supersedes. Secrets in it are treated like those of the text.
 	ContentKey string `json:",omitempty"`
 	// Sensitivity is the caller's word on how closely to keep the text. It can raise what the
 	// classifier says, and make a text public in which nothing was found; empty for no word.
@@ -93,8 +95,9 @@ type WriteReply struct {
 
 // Rejection is something that did not become a memory.
 type Rejection struct {
-	// Text is the fact that was proposed, as far as it can be told: empty for the whole text of a
-	// write, and for a fact with a secret that policy forbids.
+	// Text is the fact that was proposed, cut at 2 KiB: empty for the whole text of a write, for a fact
+	// with a secret that policy forbids, and, where policy has a rule on secrets and the host a
+	// classifier, for one that this has not seen.
 	Text   string `json:",omitempty"`
 	Reason RejectReason
 }

@@ -118,7 +118,7 @@ func (k *Kernel) WriteAsync(ctx context.Context, who Identity, req WriteRequest)
 				if redacted, err = k.screenOrder(ctx, cur, &draft, reply); err != nil || len(reply.Rejected) > 0 {
 					return reply, err
 				}
-				o.Text, req.Source, screened = draft.Text, draft.Source, true
+				o.Text, req.Source, req.ContentKey, screened = draft.Text, draft.Source, draft.ContentKey, true
 			}
 			reply.Redacted = redacted
 			err := k.placeOrder(ctx, cur, o, &req, earlier, reply)

@@ -133,17 +133,32 @@ func (b *bulk) run(ctx context.Context) {
 		var ch *chunk
 		if ahead != nil {
 			ch, ahead = <-ahead, nil
-		} else {
+		}
+		if ch == nil {
 			ch = b.prepare(ctx, b.rules, at, to)
 		}
 		if next, alone := b.extent(to); !alone && next > to {
 			ahead = make(chan *chunk, 1)
-			go func(rules rules) { ahead <- b.prepare(ctx, rules, to, next) }(b.rules)
+			go b.prepareAhead(ctx, ahead, b.rules, to, next)
 		}
 		b.commit(ctx, ch)
 		b.down = slices.ContainsFunc(ch.items, func(it *item) bool { return it.cur.lost })
 		at = to
 	}
+}
+
+// prepareAhead sends the next chunk, or nil if a part of the host's panicked over it or ended the
+// goroutine: it is then prepared again where that has its usual end.
+func (b *bulk) prepareAhead(ctx context.Context, out chan<- *chunk, rules rules, from, to int) {
+	var ch *chunk
+	defer func() {
+		if r := recover(); r != nil {
+			b.k.logPanic(ctx, "syscall", r)
+			ch = nil
+		}
+		out <- ch
+	}()
+	ch = b.prepare(ctx, rules, from, to)
 }
 
 // errDown is what is told of writes that were not tried.

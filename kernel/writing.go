@@ -83,12 +83,52 @@ func (k *Kernel) storeWrite(ctx context.Context, wr *writing) (*WriteReply, erro
 		if err := k.prepareWrite(ctx, wr, all); err != nil {
 			return nil, tellTarget(wr.cur, err, wr.targetHidden())
 		}
+		if err := k.stillIn(ctx, wr.w.Who, wr); err != nil {
+			return nil, err
+		}
 		// Unprepared at most once: what a fact looked like a duplicate of has ended, and the next
 		// time all of them are prepared.
 		if err := k.commitWrite(ctx, wr); !errors.Is(err, writepath.ErrUnprepared) {
 			return wr.reply, err
 		}
 	}
+}
+
+// takesLong reports whether a write asks what may take long, so that what its caller was let in on
+// may not hold any more when it is to be committed.
+func (k *Kernel) takesLong() bool {
+	return !k.model.InProcess || k.scanner != nil || k.worksOnTexts()
+}
+
+// stillIn lets the caller of writes in once more, if they may have taken long since the first time:
+// not with a key that was revoked meanwhile, nor with what policy has come to forbid. Where its rule
+// on secrets has changed the write is ErrConflict: what the models were shown went by the old one.
+func (k *Kernel) stillIn(ctx context.Context, who Identity, writes ...*writing) error {
+	if !k.takesLong() {
+		return nil
+	}
+	gate, err := k.store.Gate(ctx, who, store.Ahead{})
+	if err != nil {
+		return err
+	}
+	if err := k.checkGate(who, gate, k.clock()); err != nil {
+		return err
+	}
+	policy := mem.MergePolicies(gate.Policies)
+	for _, wr := range writes {
+		if wr.state.Answered() {
+			continue
+		}
+		if policy.WriteSecrets != wr.cur.policy.WriteSecrets {
+			return fmt.Errorf("%w: the rule on secrets has changed meanwhile", mem.ErrConflict)
+		}
+		for _, d := range wr.facts {
+			if err := writeAllowed(&policy, d); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // writeEagerly stores the draft on the assumption that nothing stands against it. A model
@@ -315,6 +355,7 @@ func (wr *writing) replay() error {
 
 // decode reads a stored receipt.
 func (r *WriteReply) decode(receipt []byte) error {
+	*r = WriteReply{} // nothing of an attempt that came to nothing
 	if err := json.Unmarshal(receipt, r); err != nil {
 		return fmt.Errorf("%w: stored receipt: %w", mem.ErrInternal, err)
 	}

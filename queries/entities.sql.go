@@ -126,7 +126,10 @@ FROM (
     SELECT unnest((SELECT $1::text[])::text[]) AS alias_key, unnest((SELECT $2::text[])::text[]) AS canonical_key,
         unnest((SELECT $3::text[])::text[]) AS type, unnest((SELECT $4::timestamptz[])::timestamptz[]) AS created_at
 ) AS r
-JOIN memkernel.entity_registry AS e ON e.tenant = $5 AND e.namespace = $6 AND e.canonical_key = r.canonical_key AND e.type = r.type
+CROSS JOIN LATERAL (
+    SELECT x.id, x.tenant, x.namespace FROM memkernel.entity_registry AS x
+    WHERE x.tenant = $5 AND x.namespace = $6 AND x.canonical_key = r.canonical_key AND x.type = r.type OFFSET 0
+) AS e
 ORDER BY r.alias_key COLLATE "C", e.id
 ON CONFLICT DO NOTHING
 `
@@ -140,7 +143,9 @@ type EntityDeriveManyParams struct {
 	Namespace     string
 }
 
-// EntityDeriveMany keeps short forms of the names of entities of the writer's namespace.
+// EntityDeriveMany keeps short forms of the names of entities of the writer's namespace. Each entity
+// is found by its whole key, here and below (OFFSET 0 keeps the sub-select apart): without statistics
+// the planner compares all names with all entities.
 func (q *Queries) EntityDeriveMany(ctx context.Context, arg EntityDeriveManyParams) error {
 	_, err := q.db.Exec(ctx, entityDeriveMany,
 		arg.AliasKeys,
@@ -424,8 +429,14 @@ WITH found AS (
         SELECT unnest((SELECT $1::text[])::text[])::uuid AS memory_id, unnest((SELECT $2::text[])::text[])::uuid AS entity_id,
             unnest((SELECT $3::text[])::text[]) AS surface
     ) AS r
-    JOIN memkernel.entity_registry AS e ON e.tenant = $4 AND e.id = r.entity_id AND e.namespace = ANY((SELECT $5::text[])::text[])
-    JOIN memkernel.memory_objects AS m ON m.tenant = $4 AND m.id = r.memory_id AND m.namespace = $6
+    CROSS JOIN LATERAL (
+        SELECT x.id FROM memkernel.entity_registry AS x
+        WHERE x.tenant = $4 AND x.id = r.entity_id AND x.namespace = ANY((SELECT $5::text[])::text[]) OFFSET 0
+    ) AS e
+    CROSS JOIN LATERAL (
+        SELECT x.id FROM memkernel.memory_objects AS x
+        WHERE x.tenant = $4 AND x.id = r.memory_id AND x.namespace = $6 OFFSET 0
+    ) AS m
 ), made AS (
     INSERT INTO memkernel.memory_entities (tenant, memory_id, entity_id, namespace, surface)
     SELECT $4, f.memory_id, f.id, $6, f.surface FROM found AS f
@@ -465,8 +476,14 @@ WITH found AS (
         SELECT unnest((SELECT $1::text[])::text[])::uuid AS memory_id, unnest((SELECT $2::text[])::text[]) AS canonical_key,
             unnest((SELECT $3::text[])::text[]) AS type, unnest((SELECT $4::text[])::text[]) AS surface
     ) AS r
-    JOIN memkernel.entity_registry AS e ON e.tenant = $5 AND e.namespace = $6 AND e.canonical_key = r.canonical_key AND e.type = r.type
-    JOIN memkernel.memory_objects AS m ON m.tenant = $5 AND m.id = r.memory_id AND m.namespace = $6
+    CROSS JOIN LATERAL (
+        SELECT x.id FROM memkernel.entity_registry AS x
+        WHERE x.tenant = $5 AND x.namespace = $6 AND x.canonical_key = r.canonical_key AND x.type = r.type OFFSET 0
+    ) AS e
+    CROSS JOIN LATERAL (
+        SELECT x.id FROM memkernel.memory_objects AS x
+        WHERE x.tenant = $5 AND x.id = r.memory_id AND x.namespace = $6 OFFSET 0
+    ) AS m
 ), made AS (
     INSERT INTO memkernel.memory_entities (tenant, memory_id, entity_id, namespace, surface)
     SELECT $5, f.memory_id, f.id, $6, f.surface FROM found AS f

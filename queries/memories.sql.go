@@ -60,7 +60,7 @@ JOIN memkernel.memory_access AS a ON a.tenant = m.tenant AND a.reader = $1 AND a
 WHERE m.tenant = $2 AND m.namespace = ANY((SELECT $3::text[])::text[])
     AND m.dedupe_key = ANY((SELECT $4::bytea[])::bytea[]) AND m.t_valid_to IS NULL AND m.status = 'active'
     AND (m.expires_at IS NULL OR m.expires_at > $5::timestamptz)
-LIMIT 1000
+LIMIT 100000
 `
 
 type MemoryEchoedParams struct {

@@ -176,18 +176,18 @@ func (q *Queries) TicketFinish(ctx context.Context, arg TicketFinishParams) (boo
 }
 
 const ticketGet = `-- name: TicketGet :one
-SELECT c.state, c.attempts, c.result, c.failure
+SELECT c.state, c.attempts, c.result, c.failure, (c.namespace = $1 AND c.principal = $2)::boolean AS own
 FROM memkernel.captures AS c
-WHERE c.tenant = $1 AND c.id = $2
-    AND ((c.namespace = $3 AND c.principal = $4)
-        OR ($5::boolean AND (c.namespace = $3 OR (c.namespace >= $6 AND c.namespace < $7))))
+WHERE c.tenant = $3 AND c.id = $4
+    AND ((c.namespace = $1 AND c.principal = $2)
+        OR ($5::boolean AND (c.namespace = $1 OR (c.namespace >= $6 AND c.namespace < $7))))
 `
 
 type TicketGetParams struct {
-	Tenant      string
-	ID          uuid.UUID
 	Namespace   string
 	Principal   string
+	Tenant      string
+	ID          uuid.UUID
 	Manages     bool
 	SubtreeFrom string
 	SubtreeTo   string
@@ -198,16 +198,17 @@ type TicketGetRow struct {
 	Attempts int32
 	Result   json.RawMessage
 	Failure  *string
+	Own      bool
 }
 
 // TicketGet reads a ticket for its issuer or, with manages, for whoever manages the subtree
-// that it was issued in.
+// that it was issued in. own reports the issuer.
 func (q *Queries) TicketGet(ctx context.Context, arg TicketGetParams) (TicketGetRow, error) {
 	row := q.db.QueryRow(ctx, ticketGet,
-		arg.Tenant,
-		arg.ID,
 		arg.Namespace,
 		arg.Principal,
+		arg.Tenant,
+		arg.ID,
 		arg.Manages,
 		arg.SubtreeFrom,
 		arg.SubtreeTo,
@@ -218,6 +219,7 @@ func (q *Queries) TicketGet(ctx context.Context, arg TicketGetParams) (TicketGet
 		&i.Attempts,
 		&i.Result,
 		&i.Failure,
+		&i.Own,
 	)
 	return i, err
 }

@@ -108,7 +108,7 @@ func (d *Draft) Prepare() {
 	d.DedupeKey = DedupeKey(d.Text)
 	d.Tokens = mem.EstimateTokens(d.Text)
 	d.EchoKeys = nil
-	if d.Provenance == mem.ProvenanceConversation && d.Supersedes.IsZero() {
+	if d.Provenance == mem.ProvenanceConversation && d.Supersedes.IsZero() && d.ContentKey == "" {
 		d.EchoKeys = echoKeys(d.Text, d.DedupeKey)
 	}
 	d.EventTime = d.EventTime.Truncate(time.Microsecond)

@@ -144,10 +144,12 @@ func (s *Store) Look(ctx context.Context, step queries.Step) error { return s.ru
 type Ticket struct {
 	// Visible and Hidden report that there is one, which the caller may or may not see.
 	Visible, Hidden bool
-	State           string
-	Attempts        int
-	Result          []byte
-	Failure         string
+	// Own reports that the caller is its issuer.
+	Own      bool
+	State    string
+	Attempts int
+	Result   []byte
+	Failure  string
 }
 
 // Ticket returns the steps that read a ticket for its issuer or, with manages, for the manager
@@ -162,12 +164,15 @@ func (s *Store) Ticket(who acl.Identity, id mem.ID, manages bool, out *Ticket) [
 			*out = Ticket{}
 			r, err := q.TicketGet(ctx, p)
 			if err == nil {
-				*out = Ticket{Visible: true, State: r.State, Attempts: int(r.Attempts), Result: r.Result, Failure: value(r.Failure)}
+				*out = Ticket{Visible: true, Own: r.Own, State: r.State, Attempts: int(r.Attempts), Result: r.Result, Failure: value(r.Failure)}
 			}
 			return noRows(err)
 		},
 		func(ctx context.Context, q *queries.Queries) error {
-			hidden, err := q.TicketHidden(ctx, queries.TicketHiddenParams(p))
+			hidden, err := q.TicketHidden(ctx, queries.TicketHiddenParams{
+				Tenant: p.Tenant, ID: p.ID, Namespace: p.Namespace, Principal: p.Principal, Manages: p.Manages,
+				SubtreeFrom: p.SubtreeFrom, SubtreeTo: p.SubtreeTo,
+			})
 			if err == nil {
 				out.Hidden = hidden
 			}

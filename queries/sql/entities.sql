@@ -12,7 +12,9 @@ FROM (
 ORDER BY r.canonical_key COLLATE "C", r.type
 ON CONFLICT (tenant, namespace, canonical_key, type) DO NOTHING;
 
--- EntityDeriveMany keeps short forms of the names of entities of the writer's namespace.
+-- EntityDeriveMany keeps short forms of the names of entities of the writer's namespace. Each entity
+-- is found by its whole key, here and below (OFFSET 0 keeps the sub-select apart): without statistics
+-- the planner compares all names with all entities.
 -- name: EntityDeriveMany :exec
 INSERT INTO memkernel.entity_aliases (tenant, namespace, alias_key, entity_id, derived, name, created_at)
 SELECT e.tenant, e.namespace, r.alias_key, e.id, true, r.alias_key, r.created_at
@@ -20,7 +22,10 @@ FROM (
     SELECT unnest((SELECT @alias_keys::text[])::text[]) AS alias_key, unnest((SELECT @canonical_keys::text[])::text[]) AS canonical_key,
         unnest((SELECT @types::text[])::text[]) AS type, unnest((SELECT @times::timestamptz[])::timestamptz[]) AS created_at
 ) AS r
-JOIN memkernel.entity_registry AS e ON e.tenant = @tenant AND e.namespace = @namespace AND e.canonical_key = r.canonical_key AND e.type = r.type
+CROSS JOIN LATERAL (
+    SELECT x.id, x.tenant, x.namespace FROM memkernel.entity_registry AS x
+    WHERE x.tenant = @tenant AND x.namespace = @namespace AND x.canonical_key = r.canonical_key AND x.type = r.type OFFSET 0
+) AS e
 ORDER BY r.alias_key COLLATE "C", e.id
 ON CONFLICT DO NOTHING;
 
@@ -32,8 +37,14 @@ WITH found AS (
         SELECT unnest((SELECT @memory_ids::text[])::text[])::uuid AS memory_id, unnest((SELECT @canonical_keys::text[])::text[]) AS canonical_key,
             unnest((SELECT @types::text[])::text[]) AS type, unnest((SELECT @surfaces::text[])::text[]) AS surface
     ) AS r
-    JOIN memkernel.entity_registry AS e ON e.tenant = @tenant AND e.namespace = @namespace AND e.canonical_key = r.canonical_key AND e.type = r.type
-    JOIN memkernel.memory_objects AS m ON m.tenant = @tenant AND m.id = r.memory_id AND m.namespace = @namespace
+    CROSS JOIN LATERAL (
+        SELECT x.id FROM memkernel.entity_registry AS x
+        WHERE x.tenant = @tenant AND x.namespace = @namespace AND x.canonical_key = r.canonical_key AND x.type = r.type OFFSET 0
+    ) AS e
+    CROSS JOIN LATERAL (
+        SELECT x.id FROM memkernel.memory_objects AS x
+        WHERE x.tenant = @tenant AND x.id = r.memory_id AND x.namespace = @namespace OFFSET 0
+    ) AS m
 ), made AS (
     INSERT INTO memkernel.memory_entities (tenant, memory_id, entity_id, namespace, surface)
     SELECT @tenant, f.memory_id, f.id, @namespace, f.surface FROM found AS f
@@ -49,8 +60,14 @@ WITH found AS (
         SELECT unnest((SELECT @memory_ids::text[])::text[])::uuid AS memory_id, unnest((SELECT @entity_ids::text[])::text[])::uuid AS entity_id,
             unnest((SELECT @surfaces::text[])::text[]) AS surface
     ) AS r
-    JOIN memkernel.entity_registry AS e ON e.tenant = @tenant AND e.id = r.entity_id AND e.namespace = ANY((SELECT @namespaces::text[])::text[])
-    JOIN memkernel.memory_objects AS m ON m.tenant = @tenant AND m.id = r.memory_id AND m.namespace = @namespace
+    CROSS JOIN LATERAL (
+        SELECT x.id FROM memkernel.entity_registry AS x
+        WHERE x.tenant = @tenant AND x.id = r.entity_id AND x.namespace = ANY((SELECT @namespaces::text[])::text[]) OFFSET 0
+    ) AS e
+    CROSS JOIN LATERAL (
+        SELECT x.id FROM memkernel.memory_objects AS x
+        WHERE x.tenant = @tenant AND x.id = r.memory_id AND x.namespace = @namespace OFFSET 0
+    ) AS m
 ), made AS (
     INSERT INTO memkernel.memory_entities (tenant, memory_id, entity_id, namespace, surface)
     SELECT @tenant, f.memory_id, f.id, @namespace, f.surface FROM found AS f

@@ -131,7 +131,7 @@ JOIN memkernel.memory_access AS a ON a.tenant = m.tenant AND a.reader = @reader 
 WHERE m.tenant = @tenant AND m.namespace = ANY((SELECT @namespaces::text[])::text[])
     AND m.dedupe_key = ANY((SELECT @dedupe_keys::bytea[])::bytea[]) AND m.t_valid_to IS NULL AND m.status = 'active'
     AND (m.expires_at IS NULL OR m.expires_at > @now::timestamptz)
-LIMIT 1000;
+LIMIT 100000;
 
 -- MemoryHoldMany locks current copies against being closed until the transaction ends, so
 -- that a duplicate is counted only while what it duplicates is believed.

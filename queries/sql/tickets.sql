@@ -29,9 +29,9 @@ FROM memkernel.captures AS c
 WHERE c.tenant = @tenant AND c.namespace = @namespace AND c.principal = @principal AND c.idempotency_key = @idempotency_key::text;
 
 -- TicketGet reads a ticket for its issuer or, with manages, for whoever manages the subtree
--- that it was issued in.
+-- that it was issued in. own reports the issuer.
 -- name: TicketGet :one
-SELECT c.state, c.attempts, c.result, c.failure
+SELECT c.state, c.attempts, c.result, c.failure, (c.namespace = @namespace AND c.principal = @principal)::boolean AS own
 FROM memkernel.captures AS c
 WHERE c.tenant = @tenant AND c.id = @id
     AND ((c.namespace = @namespace AND c.principal = @principal)
