@@ -57,6 +57,12 @@ func armDrivers() []*armDriver {
 			&armDriver{name: "words" + suffix, ask: func(ctx context.Context, v driver.ScopedView, q driver.Query) ([]driver.Candidate, error) {
 				return v.Candidates(ctx, driver.CandidateQuery{Text: q.Text, Limit: 1000, Detail: detail})
 			}},
+			&armDriver{name: "words-dated" + suffix, ask: func(ctx context.Context, v driver.ScopedView, q driver.Query) ([]driver.Candidate, error) {
+				return v.Candidates(ctx, driver.CandidateQuery{Text: q.Text, Limit: 1000, From: january, To: january.AddDate(1, 0, 0), Detail: detail})
+			}},
+			&armDriver{name: "recent-dated" + suffix, ask: func(ctx context.Context, v driver.ScopedView, _ driver.Query) ([]driver.Candidate, error) {
+				return v.Candidates(ctx, driver.CandidateQuery{Limit: 1000, From: january, To: january.AddDate(1, 0, 0), Detail: detail})
+			}},
 			&armDriver{name: "recent" + suffix, ask: func(ctx context.Context, v driver.ScopedView, _ driver.Query) ([]driver.Candidate, error) {
 				return v.Candidates(ctx, driver.CandidateQuery{Limit: 1000, Detail: detail})
 			}},

@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/memkernel/memkernel/acl"
 	"github.com/memkernel/memkernel/driver"
 	"github.com/memkernel/memkernel/internal/lexical"
 	"github.com/memkernel/memkernel/kernel/mem"
@@ -29,7 +30,7 @@ type lexicalFetch struct {
 	postings []lexical.Posting
 }
 
-func (s *Store) lexicalArm(cfg *ViewConfig, text string) *lexicalFetch {
+func (s *Store) lexicalArm(scope acl.Scope, filter *Filter, text string) *lexicalFetch {
 	f := &lexicalFetch{terms: lexical.Query(text, maxQueryTerms)}
 	if len(f.terms) == 0 {
 		return f
@@ -38,8 +39,8 @@ func (s *Store) lexicalArm(cfg *ViewConfig, text string) *lexicalFetch {
 	for i, t := range f.terms {
 		hashes[i] = t.Hash
 	}
-	tenant, visible := cfg.Scope.Tenant(), cfg.Scope.Namespaces()
-	if cfg.Filter.IsZero() {
+	tenant, visible := scope.Tenant(), scope.Namespaces()
+	if filter.IsZero() {
 		f.steps = []queries.Step{
 			func(ctx context.Context, q *queries.Queries) error {
 				rows, err := q.NamespaceStats(ctx, queries.NamespaceStatsParams{Tenant: tenant, Namespaces: visible})
@@ -63,8 +64,8 @@ func (s *Store) lexicalArm(cfg *ViewConfig, text string) *lexicalFetch {
 		return f
 	}
 	p := queries.PostingListFilteredParams{
-		Tenant: tenant, Namespaces: visible, Terms: hashes, AsOf: optionalTime(cfg.Filter.AsOf), Ended: cfg.Filter.Ended,
-		Kinds: kindStrings(cfg.Filter.Kinds), EventFrom: optionalTime(cfg.Filter.From), EventTo: optionalTime(cfg.Filter.To),
+		Tenant: tenant, Namespaces: visible, Terms: hashes, AsOf: optionalTime(filter.AsOf), Ended: filter.Ended,
+		Kinds: kindStrings(filter.Kinds), EventFrom: optionalTime(filter.From), EventTo: optionalTime(filter.To),
 		MaxRows: maxPostings + 1,
 	}
 	f.steps = []queries.Step{
@@ -104,14 +105,14 @@ func toPostings[R postingRow](rows []R) []lexical.Posting {
 }
 
 // keepLexical ranks what was fetched and remembers it for the query's text.
-func (v *view) keepLexical(text string, f *lexicalFetch) error {
+func (v *view) keepLexical(key lexicalKey, f *lexicalFetch) error {
 	if len(f.postings) > maxPostings {
 		return &mem.TooLargeError{Field: "Query", Size: int64(len(f.postings)), Limit: maxPostings, Unit: "postings"}
 	}
 	scored := lexical.BM25(f.stats, f.terms, f.postings, maxViewRows)
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.lexical[text] = scored
+	v.lexical[key] = scored
 	v.report.LexicalRows += len(f.postings)
 	return nil
 }
@@ -231,11 +232,11 @@ func vectorKey(embedding []float32) string {
 }
 
 // recent returns the newest rows first.
-func (s *Store) recent(ctx context.Context, cfg *ViewConfig, limit int) ([]driver.Candidate, error) {
+func (s *Store) recent(ctx context.Context, scope acl.Scope, filter *Filter, limit int) ([]driver.Candidate, error) {
 	rows, err := queries.New(s.conn()).RecentList(ctx, queries.RecentListParams{
-		Tenant: cfg.Scope.Tenant(), Namespaces: cfg.Scope.Namespaces(), MaxRows: int32(limit), //nolint:gosec // capped
-		AsOf: optionalTime(cfg.Filter.AsOf), Ended: cfg.Filter.Ended, Kinds: kindStrings(cfg.Filter.Kinds),
-		EventFrom: optionalTime(cfg.Filter.From), EventTo: optionalTime(cfg.Filter.To),
+		Tenant: scope.Tenant(), Namespaces: scope.Namespaces(), MaxRows: int32(limit), //nolint:gosec // capped
+		AsOf: optionalTime(filter.AsOf), Ended: filter.Ended, Kinds: kindStrings(filter.Kinds),
+		EventFrom: optionalTime(filter.From), EventTo: optionalTime(filter.To),
 	})
 	if err != nil {
 		return nil, mapErr(err)
@@ -272,7 +273,7 @@ func (w *View) Prefetch(text string, embedding []float32, want driver.Prefetch) 
 		if want.Lexical <= 0 {
 			return with
 		}
-		p.lexical = w.v.store.lexicalArm(&w.v.cfg, text)
+		p.lexical = w.v.store.lexicalArm(w.v.cfg.Scope, &w.v.cfg.Filter, text)
 		return append(p.lexical.steps, with...)
 	}}
 }
@@ -280,7 +281,7 @@ func (w *View) Prefetch(text string, embedding []float32, want driver.Prefetch) 
 // Keep makes what was fetched available to the driver.
 func (p *Prefetch) Keep() error {
 	if p.lexical != nil {
-		if err := p.view.keepLexical(p.text, p.lexical); err != nil {
+		if err := p.view.keepLexical(lexicalKey{text: p.text}, p.lexical); err != nil {
 			return err
 		}
 	}
