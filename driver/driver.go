@@ -74,6 +74,10 @@ type CandidateQuery struct {
 	Text string
 	// Limit is how many rows at most; the kernel caps it.
 	Limit int
+	// From and To bound the time in the world, inclusive, as in a search request; zero for no
+	// bound. They narrow what the search itself asks for and never widen it. A bound costs about
+	// what a search with these conditions costs: the rows themselves are looked at.
+	From, To time.Time
 	// Detail fills the descriptive fields of the candidates, at the cost of reading the rows.
 	Detail bool
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/memkernel/memkernel/driver"
 	"github.com/memkernel/memkernel/driver/baseline"
+	"github.com/memkernel/memkernel/driver/fusion"
 	"github.com/memkernel/memkernel/internal/jobs"
 	"github.com/memkernel/memkernel/internal/mint"
 	"github.com/memkernel/memkernel/internal/store"
@@ -125,13 +126,21 @@ func configure(opts []Option) (*config, error) {
 		}
 	}
 	var err error
-	if cfg.registry, err = driver.NewRegistry(append([]driver.Driver{baseline.New()}, cfg.drivers...)...); err != nil {
+	if cfg.registry, err = driver.NewRegistry(append([]driver.Driver{baseline.New(), fusion.New(trust(cfg.embedder))}, cfg.drivers...)...); err != nil {
 		return nil, err
 	}
 	if cfg.logger == nil {
 		cfg.logger = slog.New(slog.DiscardHandler)
 	}
 	return cfg, nil
+}
+
+// trust returns how far the fusion driver may trust an embedder.
+func trust(e model.Embedder) fusion.Trust {
+	if _, ok := e.(*hashing.Embedder); ok {
+		return fusion.Spelling
+	}
+	return fusion.Meaning
 }
 
 // checkLLM checks the language model and asks its name.

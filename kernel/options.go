@@ -31,7 +31,7 @@ type config struct {
 	now           func() time.Time
 	limits        Limits
 
-	// registry holds the drivers and the baseline, once the options are checked.
+	// registry holds the drivers, the built-in ones too, once the options are checked.
 	registry *driver.Registry
 }
 
@@ -54,7 +54,8 @@ func WithStages(stages ...Stage) Option {
 	return func(c *config) { c.stages = append(c.stages, stages...) }
 }
 
-// WithDrivers registers retrieval drivers beside the built-in baseline, whose name is taken.
+// WithDrivers registers retrieval drivers beside the built-in ones, baseline and fusion, whose
+// names are taken.
 func WithDrivers(drivers ...driver.Driver) Option {
 	return func(c *config) { c.drivers = append(c.drivers, drivers...) }
 }

@@ -57,6 +57,12 @@ func armDrivers() []*armDriver {
 			&armDriver{name: "words" + suffix, ask: func(ctx context.Context, v driver.ScopedView, q driver.Query) ([]driver.Candidate, error) {
 				return v.Candidates(ctx, driver.CandidateQuery{Text: q.Text, Limit: 1000, Detail: detail})
 			}},
+			&armDriver{name: "words-dated" + suffix, ask: func(ctx context.Context, v driver.ScopedView, q driver.Query) ([]driver.Candidate, error) {
+				return v.Candidates(ctx, driver.CandidateQuery{Text: q.Text, Limit: 1000, From: january, To: january.AddDate(1, 0, 0), Detail: detail})
+			}},
+			&armDriver{name: "recent-dated" + suffix, ask: func(ctx context.Context, v driver.ScopedView, _ driver.Query) ([]driver.Candidate, error) {
+				return v.Candidates(ctx, driver.CandidateQuery{Limit: 1000, From: january, To: january.AddDate(1, 0, 0), Detail: detail})
+			}},
 			&armDriver{name: "recent" + suffix, ask: func(ctx context.Context, v driver.ScopedView, _ driver.Query) ([]driver.Candidate, error) {
 				return v.Candidates(ctx, driver.CandidateQuery{Limit: 1000, Detail: detail})
 			}},
@@ -176,17 +182,21 @@ func (w *world) requireSearch(t *testing.T, caller string, arm *armDriver, c *se
 	}
 }
 
-// The baseline, whose arms travel with the gate, finds the same.
-func TestVisibilityOfBaseline(t *testing.T) {
+// The baseline, whose arms travel with the gate, finds the same, and so does fusion, which asks
+// again for what is of the time that the question names.
+func TestVisibilityOfDrivers(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, lookalikes)
 	for _, caller := range callers {
 		for _, c := range w.searchCases() {
-			req := c.req
-			req.Query, req.K = "What colour is the beacon on the roof?", 100
-			rep, err := w.Search(t.Context(), w.members[caller], req)
-			require.NoError(t, err)
-			require.Equal(t, w.expected(caller, &c), itemIDs(rep), "%q, %s", caller, c.name)
+			for _, name := range []string{"baseline", "fusion"} {
+				req := c.req
+				req.Query, req.K, req.Driver = "What colour was the beacon on the roof on 15 February 2026?", 100, name
+				rep, err := w.Search(t.Context(), w.members[caller], req)
+				require.NoError(t, err)
+				require.Equal(t, name, rep.Driver)
+				require.Equal(t, w.expected(caller, &c), itemIDs(rep), "%q, %s, %s", caller, c.name, name)
+			}
 		}
 	}
 }

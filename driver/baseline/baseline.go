@@ -3,10 +3,7 @@
 package baseline
 
 import (
-	"bytes"
-	"cmp"
 	"context"
-	"slices"
 
 	"github.com/memkernel/memkernel/driver"
 	"github.com/memkernel/memkernel/kernel/mem"
@@ -61,7 +58,7 @@ func (baseline) Plan(ctx context.Context, view driver.ScopedView, q driver.Query
 		return driver.Plan{}, err
 	}
 	merged.add(near, func(c *driver.Candidate) float64 { return float64(c.Cosine) })
-	return driver.Plan{Items: trim(merged.ranked(), q)}, nil
+	return driver.NewPlan(q, merged.rows), nil
 }
 
 func nearest(ctx context.Context, view driver.ScopedView, q driver.Query) ([]driver.Candidate, error) {
@@ -72,15 +69,9 @@ func nearest(ctx context.Context, view driver.ScopedView, q driver.Query) ([]dri
 	return view.Vector(ctx, driver.VectorQuery{Embedding: embedding, Limit: lane(q.K)})
 }
 
-type entry struct {
-	ref    mem.ID
-	score  float64
-	tokens int
-}
-
 type merge struct {
-	index   map[mem.ID]int
-	entries []entry
+	index map[mem.ID]int
+	rows  []driver.Scored
 }
 
 func newMerge() *merge { return &merge{index: map[mem.ID]int{}} }
@@ -103,32 +94,10 @@ func (m *merge) add(rows []driver.Candidate, score func(*driver.Candidate) float
 		}
 		at, ok := m.index[c.Ref]
 		if !ok {
-			at = len(m.entries)
+			at = len(m.rows)
 			m.index[c.Ref] = at
-			m.entries = append(m.entries, entry{ref: c.Ref, tokens: c.Tokens})
+			m.rows = append(m.rows, driver.Scored{Ref: c.Ref, Tokens: c.Tokens})
 		}
-		m.entries[at].score += laneWeight * scaled
+		m.rows[at].Score += mem.Score(laneWeight * scaled)
 	}
-}
-
-func (m *merge) ranked() []entry {
-	slices.SortFunc(m.entries, func(a, b entry) int {
-		return cmp.Or(cmp.Compare(b.score, a.score), bytes.Compare(a.ref[:], b.ref[:]))
-	})
-	return m.entries
-}
-
-// trim takes K entries and then greedily those that fit the budget.
-func trim(ranked []entry, q driver.Query) []driver.Ranked {
-	ranked = ranked[:min(len(ranked), q.K)]
-	out := make([]driver.Ranked, 0, len(ranked))
-	tokens := 0
-	for i, e := range ranked {
-		if i > 0 && q.TokenBudget > 0 && tokens+e.tokens > q.TokenBudget {
-			continue
-		}
-		tokens += e.tokens
-		out = append(out, driver.Ranked{Ref: e.ref, Score: mem.Score(e.score)})
-	}
-	return out
 }

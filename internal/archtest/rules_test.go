@@ -43,12 +43,13 @@ var allow = map[string][]string{
 	"writepath/conflict": {"acl", "kernel/mem", "kernel/model"},
 	"writepath/entity":   {"acl", "kernel/mem"},
 	"driver/baseline":    level2,
+	"driver/fusion":      level2,
 
 	"internal/store": concat(level3, "queries", "internal/mint"),
 	"internal/jobs":  {"kernel/mem"}, // what a job does, the kernel tells it
 
 	// It wires, and holds no rule and no SQL.
-	"kernel": concat(level3, "driver/baseline", "kernel/model/hashing", "kernel/embedded", "queries", "internal/store", "internal/jobs", "internal/mint"),
+	"kernel": concat(level3, "driver/baseline", "driver/fusion", "kernel/model/hashing", "kernel/embedded", "queries", "internal/store", "internal/jobs", "internal/mint"),
 
 	"kernel/kerneltest": concat(forHosts, "internal/pgtest"),
 	"examples/...":      concat(forHosts, "examples/internal/..."),

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/memkernel/memkernel/acl"
 	"github.com/memkernel/memkernel/driver"
 	"github.com/memkernel/memkernel/internal/lexical"
 	"github.com/memkernel/memkernel/kernel/mem"
@@ -30,19 +31,19 @@ type lexicalFetch struct {
 	postings []lexical.Posting
 }
 
-func (s *Store) lexicalArm(cfg *ViewConfig, text string) *lexicalFetch {
+func (s *Store) lexicalArm(scope acl.Scope, filter *Filter, text string) *lexicalFetch {
 	f, hashes := newLexicalFetch(text)
 	if len(hashes) == 0 {
 		return f
 	}
-	tenant, visible, now := cfg.Scope.Tenant(), cfg.Scope.Namespaces(), cfg.Filter.Now
-	if cfg.Filter.IsZero() {
+	tenant, visible, now := scope.Tenant(), scope.Namespaces(), filter.Now
+	if filter.IsZero() {
 		f.steps = s.plainLexical(f, tenant, visible, hashes, now)
 		return f
 	}
 	p := queries.PostingListFilteredParams{
-		Tenant: tenant, Namespaces: visible, Terms: hashes, AsOf: optionalTime(cfg.Filter.AsOf), Ended: cfg.Filter.Ended, Now: now,
-		Kinds: kindStrings(cfg.Filter.Kinds), EventFrom: optionalTime(cfg.Filter.From), EventTo: optionalTime(cfg.Filter.To),
+		Tenant: tenant, Namespaces: visible, Terms: hashes, AsOf: optionalTime(filter.AsOf), Ended: filter.Ended, Now: now,
+		Kinds: kindStrings(filter.Kinds), EventFrom: optionalTime(filter.From), EventTo: optionalTime(filter.To),
 		MaxRows: maxPostings + 1,
 	}
 	f.steps = []queries.Step{
@@ -122,14 +123,14 @@ func (f *lexicalFetch) rank() ([]lexical.Scored, error) {
 }
 
 // keepLexical ranks what was fetched and remembers it for the query's text.
-func (v *view) keepLexical(text string, f *lexicalFetch) error {
+func (v *view) keepLexical(key lexicalKey, f *lexicalFetch) error {
 	scored, err := f.rank()
 	if err != nil {
 		return err
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.lexical[text] = scored
+	v.lexical[key] = scored
 	v.report.LexicalRows += len(f.postings)
 	return nil
 }
@@ -251,11 +252,11 @@ func vectorKey(embedding []float32) string {
 }
 
 // recent returns the newest rows first.
-func (s *Store) recent(ctx context.Context, cfg *ViewConfig, limit int) ([]driver.Candidate, error) {
+func (s *Store) recent(ctx context.Context, scope acl.Scope, filter *Filter, limit int) ([]driver.Candidate, error) {
 	rows, err := queries.New(s.conn()).RecentList(ctx, queries.RecentListParams{
-		Tenant: cfg.Scope.Tenant(), Namespaces: cfg.Scope.Namespaces(), MaxRows: int32(limit), //nolint:gosec // capped
-		AsOf: optionalTime(cfg.Filter.AsOf), Ended: cfg.Filter.Ended, Now: cfg.Filter.Now, Kinds: kindStrings(cfg.Filter.Kinds),
-		EventFrom: optionalTime(cfg.Filter.From), EventTo: optionalTime(cfg.Filter.To),
+		Tenant: scope.Tenant(), Namespaces: scope.Namespaces(), MaxRows: int32(limit), //nolint:gosec // capped
+		AsOf: optionalTime(filter.AsOf), Ended: filter.Ended, Now: filter.Now, Kinds: kindStrings(filter.Kinds),
+		EventFrom: optionalTime(filter.From), EventTo: optionalTime(filter.To),
 	})
 	if err != nil {
 		return nil, mapErr(err)
@@ -292,7 +293,7 @@ func (w *View) Prefetch(text string, embedding []float32, want driver.Prefetch) 
 		if want.Lexical <= 0 {
 			return with
 		}
-		p.lexical = w.v.store.lexicalArm(&w.v.cfg, text)
+		p.lexical = w.v.store.lexicalArm(w.v.cfg.Scope, &w.v.cfg.Filter, text)
 		return append(p.lexical.steps, with...)
 	}}
 }
@@ -300,7 +301,7 @@ func (w *View) Prefetch(text string, embedding []float32, want driver.Prefetch) 
 // Keep makes what was fetched available to the driver.
 func (p *Prefetch) Keep() error {
 	if p.lexical != nil {
-		if err := p.view.keepLexical(p.text, p.lexical); err != nil {
+		if err := p.view.keepLexical(lexicalKey{text: p.text}, p.lexical); err != nil {
 			return err
 		}
 	}

@@ -119,6 +119,18 @@ func (f *Filter) IsZero() bool {
 	return f.AsOf.IsZero() && !f.Ended && len(f.Kinds) == 0 && f.From.IsZero() && f.To.IsZero()
 }
 
+// within returns the filter with the time in the world bounded further.
+func (f *Filter) within(from, to time.Time) *Filter {
+	narrow := *f
+	if from.After(f.From) {
+		narrow.From = from
+	}
+	if !to.IsZero() && (f.To.IsZero() || to.Before(f.To)) {
+		narrow.To = to
+	}
+	return &narrow
+}
+
 // Serve re-reads memories by id under the caller's scope and the search's filter. What is
 // invisible, ended or gone by now is simply not in the result.
 func (s *Store) Serve(ctx context.Context, scope acl.Scope, f *Filter, ids []mem.ID) (map[mem.ID]mem.Memory, error) {

@@ -1,11 +1,13 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math"
 	"sync"
+	"time"
 
 	"github.com/memkernel/memkernel/acl"
 	"github.com/memkernel/memkernel/driver"
@@ -68,12 +70,18 @@ type view struct {
 	withheld bool
 	ask      sync.Once
 	// What was fetched before the driver asked, and what it asked before.
-	lexical map[string][]lexical.Scored
+	lexical map[lexicalKey][]lexical.Scored
 	vectors map[string]vectorMemo
 	embeds  map[string]embedMemo
 }
 
 var _ driver.ScopedView = (*view)(nil)
+
+// lexicalKey is a question to the lexical arm; the times are zero unless a driver narrowed it.
+type lexicalKey struct {
+	text     string
+	from, to time.Time
+}
 
 type vectorMemo struct {
 	rows  []driver.Candidate
@@ -110,7 +118,7 @@ func (s *Store) NewView(ctx context.Context, cfg ViewConfig) *View {
 			return ctx, func() { stop(); cancel() }
 		},
 		served:  map[mem.ID]int{},
-		lexical: map[string][]lexical.Scored{},
+		lexical: map[lexicalKey][]lexical.Scored{},
 		vectors: map[string]vectorMemo{},
 		embeds:  map[string]embedMemo{},
 	}}
@@ -205,17 +213,26 @@ func (v *view) Candidates(ctx context.Context, q driver.CandidateQuery) ([]drive
 		return nil, err
 	}
 	defer cancel()
-	var rows []driver.Candidate
-	if q.Text == "" {
-		rows, err = v.store.recent(ctx, &v.cfg, capRows(q.Limit))
-	} else {
-		rows, err = v.byWords(ctx, mem.CleanQuery(q.Text), capRows(q.Limit))
-	}
+	rows, err := v.candidates(ctx, &q)
 	if err == nil && q.Detail {
 		rows, err = v.describe(ctx, rows)
 	}
 	v.noteFault(ctx, err)
 	return v.leave(ctx, rows, err)
+}
+
+func (v *view) candidates(ctx context.Context, q *driver.CandidateQuery) ([]driver.Candidate, error) {
+	if err := cmp.Or(mem.CheckTime("From", q.From), mem.CheckTime("To", q.To)); err != nil {
+		return nil, err //nolint:wrapcheck // it names the field already
+	}
+	if !q.From.IsZero() && !q.To.IsZero() && q.To.Before(q.From) {
+		return nil, &mem.InvalidError{Field: "To", Reason: "it is before From"}
+	}
+	filter := v.cfg.Filter.within(q.From, q.To)
+	if q.Text == "" {
+		return v.store.recent(ctx, v.cfg.Scope, filter, capRows(q.Limit))
+	}
+	return v.byWords(ctx, lexicalKey{mem.CleanQuery(q.Text), q.From, q.To}, filter, capRows(q.Limit))
 }
 
 // noteFault remembers that the database did not answer. What the driver got wrong, and what
@@ -229,20 +246,20 @@ func (v *view) noteFault(ctx context.Context, err error) {
 	v.report.Fault = err
 }
 
-func (v *view) byWords(ctx context.Context, text string, limit int) ([]driver.Candidate, error) {
+func (v *view) byWords(ctx context.Context, key lexicalKey, filter *Filter, limit int) ([]driver.Candidate, error) {
 	v.mu.Lock()
-	scored, ok := v.lexical[text]
+	scored, ok := v.lexical[key]
 	v.mu.Unlock()
 	if !ok {
-		fetch := v.store.lexicalArm(&v.cfg, text)
+		fetch := v.store.lexicalArm(v.cfg.Scope, filter, key.text)
 		if err := v.store.run(ctx, fetch.steps...); err != nil {
 			return nil, err
 		}
-		if err := v.keepLexical(text, fetch); err != nil {
+		if err := v.keepLexical(key, fetch); err != nil {
 			return nil, err
 		}
 		v.mu.Lock()
-		scored = v.lexical[text]
+		scored = v.lexical[key]
 		v.mu.Unlock()
 	}
 	v.mu.Lock()

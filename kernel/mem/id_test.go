@@ -27,7 +27,8 @@ func TestNewIDSortsByTime(t *testing.T) {
 	t.Parallel()
 	last := newID(t, time.UnixMilli(0), 0xff)
 	for _, at := range []time.Time{
-		time.UnixMilli(1), time.UnixMilli(0xff), time.UnixMilli(0x100), noon, noon.Add(time.Millisecond),
+		time.UnixMicro(1), time.UnixMicro(2), time.UnixMicro(999), time.UnixMilli(1), time.UnixMilli(0xff), time.UnixMilli(0x100),
+		noon, noon.Add(time.Microsecond), noon.Add(2 * time.Microsecond), noon.Add(time.Millisecond),
 		noon.Add(time.Hour), time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC),
 	} {
 		// The earlier one has the largest random part, the later the smallest.
