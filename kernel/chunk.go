@@ -184,13 +184,13 @@ func (b *bulk) commit(ctx context.Context, ch *chunk) {
 				it.end(mem.ErrInternal)
 			}
 		}
-		b.settle(ctxs, begun, ch)
+		b.settle(ctxs, begun, ch) //nolint:contextcheck // each call goes on with its own
 	}()
 	for i := range ch.items {
-		ctxs[i] = b.k.hookBegin(ctx, acl.OpWrite)
+		ctxs[i] = b.k.hookBegin(ctx, acl.OpWrite) //nolint:fatcontext // each call has one of its own
 	}
 	b.carryOut(ctx, ch)
-	b.settle(ctxs, begun, ch)
+	b.settle(ctxs, begun, ch) //nolint:contextcheck // as above
 	settled = true
 }
 

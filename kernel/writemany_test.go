@@ -349,14 +349,14 @@ func TestWriteManyRefused(t *testing.T) {
 		require.ErrorAs(t, err, &op)
 		return err
 	}
-	refused(ctx, kernel.Identity{}, some(2), kernel.ErrUnauthenticated, "denied", "reason=unauthenticated")
-	refused(ctx, k.Key("acme/eng", kernel.RoleAuditor), some(2), kernel.ErrForbidden, "denied", "reason=forbidden")
+	_ = refused(ctx, kernel.Identity{}, some(2), kernel.ErrUnauthenticated, "denied", "reason=unauthenticated")
+	_ = refused(ctx, k.Key("acme/eng", kernel.RoleAuditor), some(2), kernel.ErrForbidden, "denied", "reason=forbidden")
 	require.EqualError(t, refused(ctx, dana, some(0), kernel.ErrInvalid, "error", "reason=invalid"), "write: invalid Writes: there are none")
 	require.EqualError(t, refused(ctx, dana, some(4), kernel.ErrTooLarge, "error", "reason=too_large"), "write: Writes too large: 4 writes, at most 3")
-	refused(gone, dana, some(2), context.Canceled, "error", "reason=cancelled")
+	_ = refused(gone, dana, some(2), context.Canceled, "error", "reason=cancelled")
 	must(k.Keys().Revoke(ctx, owner, kernel.RevokeKeyRequest{ID: cred.Key.ID}))
-	refused(ctx, dana, some(3), kernel.ErrUnauthenticated, "denied", "reason=unauthenticated")
+	_ = refused(ctx, dana, some(3), kernel.ErrUnauthenticated, "denied", "reason=unauthenticated")
 	require.NoError(t, k.Tenants().Suspend(ctx, kernel.TenantRequest{Tenant: "acme", Reason: "unpaid"}))
-	refused(ctx, owner, some(3), kernel.ErrTenantSuspended, "denied", "reason=tenant_suspended")
+	_ = refused(ctx, owner, some(3), kernel.ErrTenantSuspended, "denied", "reason=tenant_suspended")
 	require.Zero(t, sqlValue[int](t, k.Pool, `SELECT count(*)::int FROM memkernel.captures`))
 }

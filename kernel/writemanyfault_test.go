@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -20,7 +21,7 @@ import (
 func batch(n int) kernel.WriteManyRequest {
 	var req kernel.WriteManyRequest
 	for i := range n {
-		w := kernel.WriteRequest{Text: fmt.Sprintf("Ada Quill fired batch %d with Bo Tern.", i), IdempotencyKey: fmt.Sprint(i)}
+		w := kernel.WriteRequest{Text: fmt.Sprintf("Ada Quill fired batch %d with Bo Tern.", i), IdempotencyKey: strconv.Itoa(i)}
 		if i%33 == 32 {
 			w.Text = req.Writes[i-7].Text
 		}
@@ -225,7 +226,7 @@ func TestCutWriteMany(t *testing.T) {
 				var req kernel.WriteManyRequest
 				for i, text := range []string{"Ada Quill fired batch %d.", "Nobody saw batch %d.", " ", "Nobody saw batch %d."} {
 					req.Writes = append(req.Writes, kernel.WriteRequest{
-						Text: strings.ReplaceAll(text, "%d", fmt.Sprint(tries)), IdempotencyKey: fmt.Sprint(tries, " ", i),
+						Text: strings.ReplaceAll(text, "%d", strconv.Itoa(tries)), IdempotencyKey: fmt.Sprint(tries, " ", i),
 					})
 				}
 				before := len(b.whole.Audit())

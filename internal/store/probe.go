@@ -33,7 +33,7 @@ func (b *Batch) Probe(states ...*writepath.State) []queries.Step {
 	var keys [][]byte
 	var names []entity.Mention
 	for i, w := range b.writes {
-		st := states[i]
+		st := states[i] //nolint:gosec // one for each write
 		st.Standings = make([]writepath.Standing, len(w.drafts))
 		if w.Attempt > 0 {
 			steps = append(steps, w.probeTicket(st))

@@ -172,7 +172,7 @@ func (rows terms) insert(at place) []queries.Step {
 		p.Ids, p.Lengths, p.Tokens = append(p.Ids, d.ID.String()), append(p.Lengths, int32(d.doc.Length)), append(p.Tokens, int32(d.Tokens)) //nolint:gosec // bounded by the text limit
 		p.Lives = append(p.Lives, !d.Held)
 		for _, t := range d.doc.Terms {
-			postings = append(postings, posting{t.Hash, frequency(t.TF), int32(i + 1)}) //nolint:gosec // bounded by the text limit
+			postings = append(postings, posting{t.Hash, frequency(t.TF), int32(i + 1)})
 		}
 	}
 	// In the order of their index, which then goes from page to page once.
