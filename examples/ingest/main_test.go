@@ -289,7 +289,7 @@ func TestStopped(t *testing.T) {
 	}
 	report, err := try(t, t.Context(), k, "-keys", keys)
 	require.ErrorIs(t, err, kernel.ErrTenantSuspended)
-	require.Regexp(t, `(?m)^1\. INGEST  6 of 42 entries into .*\n   stopped: write: tenant suspended\n   stored                5$`, report)
+	require.Regexp(t, `(?m)^1\. INGEST  5 of 42 entries into .*\n   stopped: write: tenant suspended\n   stored                4$`, report)
 	require.NotContains(t, report, "2. SEARCH")
 }
 
