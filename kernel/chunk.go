@@ -334,11 +334,21 @@ func (b *bulk) store(ctx context.Context, ch *chunk, l *look, items []*item) {
 		endAll(open(items), err)
 		return
 	}
-	for _, it := range open(items) {
-		if err := b.k.stillIn(ctx, b.who, it.writing); err != nil {
+	policy, err := b.k.stillIn(ctx, b.who)
+	if err != nil {
+		endAll(open(items), err)
+		return
+	}
+	items = slices.DeleteFunc(slices.Clone(items), func(it *item) bool { // for good, whatever is decided anew
+		if it.over {
+			return false
+		}
+		err := it.stillAllowed(policy)
+		if err != nil {
 			it.end(err)
 		}
-	}
+		return err != nil
+	})
 	recorded, err := b.apply(ctx, ch, l)
 	if errors.Is(err, writepath.ErrStale) {
 		err = l.Serialized(ctx, func() error {

@@ -83,7 +83,11 @@ func (k *Kernel) storeWrite(ctx context.Context, wr *writing) (*WriteReply, erro
 		if err := k.prepareWrite(ctx, wr, all); err != nil {
 			return nil, tellTarget(wr.cur, err, wr.targetHidden())
 		}
-		if err := k.stillIn(ctx, wr.w.Who, wr); err != nil {
+		policy, err := k.stillIn(ctx, wr.w.Who)
+		if err == nil {
+			err = wr.stillAllowed(policy)
+		}
+		if err != nil {
 			return nil, err
 		}
 		// Unprepared at most once: what a fact looked like a duplicate of has ended, and the next
@@ -100,32 +104,33 @@ func (k *Kernel) takesLong() bool {
 	return !k.model.InProcess || k.scanner != nil || k.worksOnTexts()
 }
 
-// stillIn lets the caller of writes in once more, if they may have taken long since the first time:
-// not with a key that was revoked meanwhile, nor with what policy has come to forbid. Where its rule
-// on secrets has changed the write is ErrConflict: what the models were shown went by the old one.
-func (k *Kernel) stillIn(ctx context.Context, who Identity, writes ...*writing) error {
+// stillIn lets the caller of writes in once more, if they may have taken long since the first time,
+// and returns the policies in force by now, nil if there is nothing to be asked.
+func (k *Kernel) stillIn(ctx context.Context, who Identity) (*mem.EffectivePolicy, error) {
 	if !k.takesLong() {
-		return nil
+		return nil, nil
 	}
 	gate, err := k.store.Gate(ctx, who, store.Ahead{})
 	if err != nil {
-		return err
-	}
-	if err := k.checkGate(who, gate, k.clock()); err != nil {
-		return err
+		return nil, err
 	}
 	policy := mem.MergePolicies(gate.Policies)
-	for _, wr := range writes {
-		if wr.state.Answered() {
-			continue
-		}
-		if policy.WriteSecrets != wr.cur.policy.WriteSecrets {
-			return fmt.Errorf("%w: the rule on secrets has changed meanwhile", mem.ErrConflict)
-		}
-		for _, d := range wr.facts {
-			if err := writeAllowed(&policy, d); err != nil {
-				return err
-			}
+	return &policy, k.checkGate(who, gate, k.clock())
+}
+
+// stillAllowed refuses what policy, nil for no news of it, has come to forbid while a write took
+// long. Where its rule on secrets has changed that is ErrConflict: what the models were shown went
+// by the old one.
+func (wr *writing) stillAllowed(policy *mem.EffectivePolicy) error {
+	if policy == nil || wr.state.Answered() {
+		return nil
+	}
+	if policy.WriteSecrets != wr.cur.policy.WriteSecrets {
+		return fmt.Errorf("%w: the rule on secrets has changed meanwhile", mem.ErrConflict)
+	}
+	for _, d := range wr.facts {
+		if err := writeAllowed(policy, d); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -32,6 +32,7 @@ func (b *Batch) Probe(states ...*writepath.State) []queries.Step {
 	}
 	var keys [][]byte
 	var names []entity.Mention
+	var targets []queries.Step
 	for i, w := range b.writes {
 		st := states[i] //nolint:gosec // one for each write
 		st.Standings = make([]writepath.Standing, len(w.drafts))
@@ -41,7 +42,7 @@ func (b *Batch) Probe(states ...*writepath.State) []queries.Step {
 		for j, d := range w.drafts {
 			d.expired = nil
 			keys, names = append(keys, d.DedupeKey[:]), append(names, d.Mentions...)
-			steps = append(steps, w.probeTarget(d, &st.Standings[j])...)
+			targets = append(targets, w.probeTarget(d, &st.Standings[j])...)
 		}
 	}
 	if receipts := b.probeReceipts(states); receipts != nil {
@@ -50,6 +51,9 @@ func (b *Batch) Probe(states ...*writepath.State) []queries.Step {
 	if len(keys) > 0 {
 		steps = append(steps, b.probeDuplicates(keys, states))
 	}
+	// Behind the duplicates: of two looks at what changes, that at a chain's head must be the later
+	// one, which also sees that the head is the text by then.
+	steps = append(steps, targets...)
 	if len(names) > 0 {
 		steps = append(steps, b.store.knownEntities(b.who().Scope(), names, len(b.writes), &b.entities, &b.aliases)...)
 	}
