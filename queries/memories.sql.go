@@ -60,6 +60,7 @@ JOIN memkernel.memory_access AS a ON a.tenant = m.tenant AND a.reader = $1 AND a
 WHERE m.tenant = $2 AND m.namespace = ANY((SELECT $3::text[])::text[])
     AND m.dedupe_key = ANY((SELECT $4::bytea[])::bytea[]) AND m.t_valid_to IS NULL AND m.status = 'active'
     AND (m.expires_at IS NULL OR m.expires_at > $5::timestamptz)
+ORDER BY m.id
 LIMIT 100000
 `
 
@@ -77,7 +78,7 @@ type MemoryEchoedRow struct {
 }
 
 // MemoryEchoed finds the visible current memories that say one of some texts and that were handed
-// out to the reader.
+// out to the reader, the newest last.
 func (q *Queries) MemoryEchoed(ctx context.Context, arg MemoryEchoedParams) ([]MemoryEchoedRow, error) {
 	rows, err := q.db.Query(ctx, memoryEchoed,
 		arg.Reader,

@@ -1,6 +1,7 @@
 package writepath
 
 import (
+	"bytes"
 	"maps"
 	"slices"
 
@@ -54,7 +55,11 @@ func (s *Sequence) look(drafts []*Draft, st *State) (decisions []Decision, repla
 	}
 	if len(s.handedOut) > 0 {
 		own.HandedOut = maps.Clone(s.handedOut)
-		maps.Copy(own.HandedOut, st.HandedOut)
+		for key, id := range st.HandedOut { // of several that say it the newest, as it is looked up
+			if mine, ok := own.HandedOut[key]; !ok || bytes.Compare(mine[:], id[:]) < 0 {
+				own.HandedOut[key] = id
+			}
+		}
 	}
 	return Plan(drafts, &own)
 }

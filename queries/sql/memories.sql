@@ -123,7 +123,7 @@ WHERE m.tenant = @tenant AND m.namespace = @namespace AND m.content_key = @conte
     AND m.t_valid_to IS NULL AND m.status = 'active';
 
 -- MemoryEchoed finds the visible current memories that say one of some texts and that were handed
--- out to the reader.
+-- out to the reader, the newest last.
 -- name: MemoryEchoed :many
 SELECT m.id, m.dedupe_key
 FROM memkernel.memory_objects AS m
@@ -131,6 +131,7 @@ JOIN memkernel.memory_access AS a ON a.tenant = m.tenant AND a.reader = @reader 
 WHERE m.tenant = @tenant AND m.namespace = ANY((SELECT @namespaces::text[])::text[])
     AND m.dedupe_key = ANY((SELECT @dedupe_keys::bytea[])::bytea[]) AND m.t_valid_to IS NULL AND m.status = 'active'
     AND (m.expires_at IS NULL OR m.expires_at > @now::timestamptz)
+ORDER BY m.id
 LIMIT 100000;
 
 -- MemoryHoldMany locks current copies against being closed until the transaction ends, so
