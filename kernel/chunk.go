@@ -262,13 +262,13 @@ func (b *bulk) admitOne(gate *store.Gate, it *item) {
 	if err == nil {
 		err = it.denied
 	}
+	if err == nil && !it.state.Answered() {
+		err = it.draft.CheckExpiry(it.cur.now)
+	}
 	switch {
 	case err != nil:
 		it.end(err)
-	case it.state.Answered(): // a replay, of which nothing is kept
-	case it.draft.CheckExpiry(it.cur.now) != nil:
-		it.end(it.draft.CheckExpiry(it.cur.now))
-	case !it.screened:
+	case it.state.Answered() || !it.screened: // a replay, of which nothing is kept
 	case it.ruled != nil || it.rejected:
 		it.end(it.ruled)
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/memkernel/memkernel/kernel/mem"
 	"github.com/memkernel/memkernel/kernel/model"
@@ -182,18 +181,12 @@ func (k *Kernel) reject(wr *writing, text string, why RejectReason) {
 	if rule := wr.cur.policy.WriteSecrets; why == mem.RejectSecret || rule != mem.SecretsAllow && k.scanner != nil {
 		text = ""
 	}
-	text = k.redactAside(wr.cur.policy.WriteSecrets, cutText(text, maxModelFact))
+	text = k.redactAside(wr.cur.policy.WriteSecrets, storable(cutText(text, maxModelFact)))
 	wr.soFar.Rejected = append(wr.soFar.Rejected, Rejection{Text: text, Reason: why})
 }
 
-// cutText returns at most n bytes of what a host's part gave for a text, as the database takes it.
-func cutText(text string, n int) string {
-	if len(text) > n {
-		for n > 0 && !utf8.RuneStart(text[n]) {
-			n--
-		}
-		text = text[:n]
-	}
+// storable returns what a host's part gave for a text as the database takes it.
+func storable(text string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD")
 }
 

@@ -212,15 +212,17 @@ func inOrder(ids []*ID) {
 const maxNamed = 64 << 10
 
 // mentions returns the names in a text.
-func mentions(text string) []entity.Mention {
-	if len(text) > maxNamed {
-		cut := maxNamed
-		for cut > 0 && !utf8.RuneStart(text[cut]) {
-			cut--
-		}
-		text = text[:cut]
+func mentions(text string) []entity.Mention { return entity.Recognise(cutText(text, maxNamed)) }
+
+// cutText returns at most n bytes of a text, whole characters.
+func cutText(text string, n int) string {
+	if len(text) <= n {
+		return text
 	}
-	return entity.Recognise(text)
+	for n > 0 && !utf8.RuneStart(text[n]) {
+		n--
+	}
+	return text[:n]
 }
 
 // prepareWrite does what may take long, before any transaction: it keeps the raw input and
