@@ -244,9 +244,9 @@ func TestInterrupted(t *testing.T) {
 	defer cancel()
 	embedder := &kerneltest.Embedder{}
 	embedder.OnEmbed = func(ctx context.Context, _ []string) error {
-		if embedder.Calls() == 19 {
+		if embedder.Calls() == 2 {
 			cancel()
-			<-ctx.Done() // the write that is under way does not come to its end
+			<-ctx.Done() // the batch that is under way, the second, does not come to its end
 		}
 		return ctx.Err()
 	}
@@ -254,18 +254,19 @@ func TestInterrupted(t *testing.T) {
 	keys := filepath.Join(t.TempDir(), "keys.json")
 	out, err := try(t, ctx, k, "-keys", keys, "-json")
 	require.ErrorIs(t, err, context.Canceled)
-	require.ErrorContains(t, err, "(22 of 42 entries are done)")
+	require.ErrorContains(t, err, "(24 of 42 entries are done)")
 	r := decode(t, out)
 	require.Contains(t, r.Stopped, "context canceled")
 	require.Equal(t, map[string]int{
-		"stored": 19, "deduplicated": 1, "rejected": 1, "personal data": 1, "instruction-like": 1, "degraded": 1, "unreadable": 1,
+		"stored": 20, "deduplicated": 1, "rejected": 1, "personal data": 1, "instruction-like": 1, "degraded": 1, "unreadable": 1,
+		"files skipped": 1,
 	}, counts(r.Summary), "what was written is looked at all the same")
-	require.Equal(t, 22, r.Summary.Entries)
+	require.Equal(t, 24, r.Summary.Entries)
 	require.Nil(t, r.Again)
 
 	r = ingested(t, k, "-keys", keys)
-	require.Equal(t, 16, counts(r.Summary)["stored"])
-	require.Equal(t, 20, counts(r.Summary)["replayed"])
+	require.Equal(t, 15, counts(r.Summary)["stored"])
+	require.Equal(t, 21, counts(r.Summary)["replayed"])
 	require.Equal(t, 1, counts(r.Summary)["superseded"])
 	require.Zero(t, counts(r.Again)["stored"])
 }
@@ -277,7 +278,7 @@ func TestStopped(t *testing.T) {
 	embedder := &kerneltest.Embedder{}
 	var suspend func() error
 	embedder.OnEmbed = func(context.Context, []string) error {
-		if embedder.Calls() == 5 {
+		if embedder.Calls() == 2 {
 			return suspend()
 		}
 		return nil
@@ -289,7 +290,7 @@ func TestStopped(t *testing.T) {
 	}
 	report, err := try(t, t.Context(), k, "-keys", keys)
 	require.ErrorIs(t, err, kernel.ErrTenantSuspended)
-	require.Regexp(t, `(?m)^1\. INGEST  5 of 42 entries into .*\n   stopped: write: tenant suspended\n   stored                4$`, report)
+	require.Regexp(t, `(?m)^1\. INGEST  24 of 42 entries into .*\n   stopped: write: tenant suspended\n   stored               20$`, report)
 	require.NotContains(t, report, "2. SEARCH")
 }
 
@@ -322,6 +323,31 @@ func TestRateLimit(t *testing.T) {
 		require.ErrorIs(t, patiently(ctx, func() error { return limited }), context.DeadlineExceeded)
 		require.ErrorIs(t, patiently(ctx, func() error { return kernel.ErrConflict }), kernel.ErrConflict)
 	})
+}
+
+// TestRateLimited has a limit that stops most of every batch: all of it gets in, in time.
+func TestRateLimited(t *testing.T) {
+	t.Parallel()
+	k := open(t)
+	keys := filepath.Join(t.TempDir(), "keys.json")
+	ingested(t, k, "-keys", keys, "-chat", file(t, "one.txt", "Ana: The key is under the mat."))
+	r := &keyring{path: keys}
+	require.NoError(t, r.load())
+	owner, err := k.Authenticate(t.Context(), r.kept.Owner)
+	require.NoError(t, err)
+	_, err = k.Policies().Put(t.Context(), owner, kernel.PutPolicyRequest{Policy: kernel.Policy{
+		RateLimits: map[kernel.Op]kernel.RateLimit{"write": {PerSecond: 1000, Burst: 3}},
+	}})
+	require.NoError(t, err)
+	report := ingested(t, k, "-keys", keys)
+	require.Equal(t, 35, counts(report.Summary)["stored"])
+	require.Zero(t, counts(report.Summary)["failed"])
+	denied := 0
+	for _, err := range k.AuditSearch(t.Context(), owner, kernel.AuditSearchRequest{Ops: []kernel.Op{"write"}, Results: []kernel.AuditResult{"denied"}}) {
+		require.NoError(t, err)
+		denied++
+	}
+	require.Positive(t, denied, "the limit was met")
 }
 
 var errPipe = errors.New("broken pipe")

@@ -54,6 +54,9 @@ func (p *pass) record(ctx context.Context, e *pending, r result) {
 	for _, id := range r.reply.Stored {
 		p.stored(ctx, e, id)
 	}
+	for range r.reply.Held {
+		s.Held.add(here, "out of sight until it is checked")
+	}
 	changed := "corrected by a later message"
 	if e.origin == fromDocs {
 		changed = "the section has changed"

@@ -15,6 +15,7 @@ type summary struct {
 	Seconds float64 `json:"seconds"` // that it took
 
 	Stored       outcome `json:"stored"`
+	Held         outcome `json:"held"`
 	Superseded   outcome `json:"superseded"`
 	Deduplicated outcome `json:"deduplicated"`
 	Echoed       outcome `json:"echoed"`
@@ -98,6 +99,7 @@ type named struct {
 func (s *summary) outcomes() []named {
 	return []named{
 		{"stored", &s.Stored, few},
+		{"held", &s.Held, few},
 		{"superseded", &s.Superseded, few},
 		{"deduplicated", &s.Deduplicated, few},
 		{"echoed", &s.Echoed, few},

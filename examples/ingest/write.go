@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"iter"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -16,12 +15,11 @@ import (
 	"github.com/memkernel/memkernel/kernel"
 )
 
+// How many texts are handed over together at most. With a language model every text takes long,
+// and people want to see that something happens.
 const (
-	// batchSize is how many texts are handed over together at most.
-	batchSize = 64
-	// atOnce is how many of them a language model is asked about at the same time. Without one
-	// they are written one after the other, which keeps their order.
-	atOnce = 4
+	batchSize      = 64
+	modelBatchSize = 8
 )
 
 // pending is an entry that is to be written.
@@ -84,7 +82,7 @@ func (p *pass) take(ctx context.Context, e entry) error {
 		return err
 	}
 	// What it corrects must have been written.
-	if s != p.scribe || e.corrects != "" || len(p.batch) == batchSize {
+	if s != p.scribe || e.corrects != "" || len(p.batch) == p.batchSize() {
 		if err := p.flush(ctx); err != nil {
 			return err
 		}
@@ -135,6 +133,9 @@ func idempotencyKey(r *kernel.WriteRequest) string {
 // flush writes the batch. All that was written is counted, also when the run is stopped.
 func (p *pass) flush(ctx context.Context) error {
 	batch := p.batch
+	if len(batch) == 0 {
+		return nil
+	}
 	p.batch = p.batch[:0]
 	results := p.writeAll(ctx, batch)
 	look, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
@@ -162,37 +163,53 @@ type result struct {
 	failed bool
 }
 
-// writeAll writes a batch. After a failure that would meet all that is to come it tries no more.
+// batchSize is how many texts are handed over together at most.
+func (p *pass) batchSize() int {
+	if p.model {
+		return modelBatchSize
+	}
+	return batchSize
+}
+
+// writeAll writes a batch, and what a rate limit stops again for as long as it does.
 func (p *pass) writeAll(ctx context.Context, batch []pending) []result {
 	results := make([]result, len(batch))
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	var next atomic.Int64
-	var group sync.WaitGroup
-	workers := 1
-	if p.model {
-		workers = atOnce
+	left := make([]int, len(batch)) // places in the batch
+	for i := range left {
+		left[i] = i
 	}
-	for range min(workers, len(batch)) {
-		group.Go(func() {
-			for i := int(next.Add(1)) - 1; i < len(batch); i = int(next.Add(1)) - 1 {
-				r := &results[i]
-				r.err = patiently(ctx, func() (err error) {
-					r.reply, err = p.kernel.Write(ctx, p.scribe.writer, batch[i].request)
-					return err
-				})
-				if r.err != nil && hopeless(ctx, r.err) {
-					cancel(r.err)
-					r.err = context.Cause(ctx)
-					continue
-				}
-				r.failed = r.err != nil
-				p.done.Add(1)
-			}
-		})
+	err := patiently(ctx, func() (limited error) {
+		left, limited = p.writeOnce(ctx, batch, left, results)
+		return limited
+	})
+	for _, i := range left {
+		results[i].err = err
 	}
-	group.Wait()
 	return results
+}
+
+// writeOnce writes what is left of a batch, and returns what a rate limit has stopped.
+func (p *pass) writeOnce(ctx context.Context, batch []pending, left []int, results []result) (again []int, limited error) {
+	req := kernel.WriteManyRequest{Writes: make([]kernel.WriteRequest, len(left))}
+	for n, i := range left {
+		req.Writes[n] = batch[i].request
+	}
+	reply, err := p.kernel.WriteMany(ctx, p.scribe.writer, req)
+	for n, i := range left {
+		r := &results[i]
+		if r.err = err; err == nil {
+			r.reply, r.err = reply.Results[n].Reply, reply.Results[n].Err
+		}
+		var stopped *kernel.RateLimitError
+		switch {
+		case errors.As(r.err, &stopped):
+			again, limited = append(again, i), r.err
+		case r.err == nil || !hopeless(ctx, r.err):
+			r.failed = r.err != nil
+			p.done.Add(1)
+		}
+	}
+	return again, limited
 }
 
 // patiently makes a call again for as long as there is a rate limit against it.
