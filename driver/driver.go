@@ -119,7 +119,7 @@ type Candidate struct {
 
 // Prefetcher is an optional ability of a Driver. The kernel then runs the arms that the
 // driver is about to ask for together with its own first statement, which saves round trips.
-// A wrong answer costs time, never correctness. Only the kernel's default driver is asked: a
+// A wrong answer costs time, never correctness. Only the kernel's own drivers are asked: a
 // driver of the host's sees nothing of a query before policy has let it.
 type Prefetcher interface {
 	// Prefetch says how many rows of each arm Plan will ask for, with the query's own text

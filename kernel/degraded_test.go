@@ -102,7 +102,7 @@ func TestModelComesBack(t *testing.T) {
 	r, err := k.Search(t.Context(), dana, kernel.SearchRequest{Query: "build"})
 	require.NoError(t, err)
 	require.Len(t, r.Items, 2)
-	require.Equal(t, "baseline", r.Driver)
+	require.Equal(t, "fusion", r.Driver)
 	require.Empty(t, r.Degraded)
 	require.Equal(t, kernel.Arm{State: kernel.ArmOK, Rows: 1}, r.Vector)
 }

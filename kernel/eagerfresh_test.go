@@ -236,7 +236,7 @@ func TestWarmServesWhatIsLeft(t *testing.T) {
 	}
 	reply, row := search(kernel.SearchRequest{})
 	require.Len(t, reply.Items, 2)
-	require.Equal(t, fmt.Sprintf("returned=2 tokens=%d driver=baseline", reply.Tokens), row.Detail)
+	require.Equal(t, fmt.Sprintf("returned=2 tokens=%d driver=fusion", reply.Tokens), row.Detail)
 	hits := func(id kernel.ID) int {
 		return sqlValue[int](t, b.Pool, `SELECT coalesce(sum(hits), 0)::int FROM memkernel.memory_access WHERE memory_id = $1`, id.String())
 	}
@@ -247,7 +247,7 @@ func TestWarmServesWhatIsLeft(t *testing.T) {
 	reply, row = search(kernel.SearchRequest{})
 	require.Len(t, reply.Items, 1)
 	require.Equal(t, b.id, reply.Items[0].Memory.ID)
-	require.Equal(t, fmt.Sprintf("returned=1 tokens=%d driver=baseline", reply.Tokens), row.Detail)
+	require.Equal(t, fmt.Sprintf("returned=1 tokens=%d driver=fusion", reply.Tokens), row.Detail)
 	require.Equal(t, left+1, hits(b.id))
 	require.Equal(t, lost, hits(gone))
 	for _, req := range []kernel.SearchRequest{{AsOf: asOf}, {IncludeSuperseded: true}} {

@@ -92,7 +92,7 @@ func (w *expiryWorld) visibleOnes(names ...string) []string {
 }
 
 func (w *expiryWorld) drivers() []string {
-	out := []string{"baseline"}
+	out := []string{"fusion", "baseline"}
 	for _, a := range w.arms {
 		out = append(out, a.name)
 	}
@@ -159,7 +159,7 @@ func TestExpiryAtTheInstant(t *testing.T) {
 					for _, name := range w.drivers() {
 						c.req.Query, c.req.Driver, c.req.K = "kiln", name, 100
 						ways := map[string]*kerneltest.Kit{"warm": w.Kit}
-						if name == "baseline" { // no other has two ways
+						if name == "fusion" || name == "baseline" { // no other has two ways
 							ways["cold"] = w.another(t)
 						}
 						for way, k := range ways {

@@ -51,7 +51,7 @@ func TestGuardRows(t *testing.T) {
 		{"search", "search", func() kernel.ID {
 			require.Len(t, must(k.Search(ctx, who, kernel.SearchRequest{Query: "sky"})).Items, 1)
 			return kernel.ID{}
-		}, func() string { return "returned=1 tokens=4 driver=baseline" }},
+		}, func() string { return "returned=1 tokens=4 driver=fusion" }},
 		{"history", "history", func() kernel.ID {
 			must(k.History(ctx, who, kernel.HistoryRequest{ID: id}))
 			return id

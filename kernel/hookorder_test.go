@@ -17,7 +17,7 @@ func TestSearchModelRunsInsideTheSyscall(t *testing.T) {
 	who := k.Key("acme/eng", kernel.RoleMember)
 	o.seen = nil
 	must(k.Search(t.Context(), who, kernel.SearchRequest{Query: "deploy"}))
-	require.Equal(t, []string{"begin search in <nil>", "model fake in span", "plan baseline in span", "end search in span"}, o.seen)
+	require.Equal(t, []string{"begin search in <nil>", "model fake in span", "plan fusion in span", "end search in span"}, o.seen)
 }
 
 func TestRefusedSearchAsksNoModel(t *testing.T) {

@@ -84,7 +84,7 @@ func TestHooksSeeCalls(t *testing.T) {
 
 	require.Equal(t, []string{
 		"begin write in <nil>", "model fake in inner", "end write in inner",
-		"begin search in <nil>", "model fake in inner", "plan baseline in inner", "end search in inner",
+		"begin search in <nil>", "model fake in inner", "plan fusion in inner", "end search in inner",
 		"begin key_create in <nil>", "end key_create in inner",
 		"begin read in <nil>", "end read in inner",
 	}, outer.seen)
@@ -101,7 +101,7 @@ func TestHooksSeeCalls(t *testing.T) {
 	require.ErrorIs(t, outer.ended[2].Err, kernel.ErrForbidden)
 	require.ErrorIs(t, outer.ended[3].Err, kernel.ErrNotFound)
 	require.Equal(t, kernel.ModelInfo{Model: "fake", Texts: 1}, outer.models[0])
-	require.Equal(t, kernel.DriverInfo{Driver: "baseline", Items: 1}, outer.plans[0])
+	require.Equal(t, kernel.DriverInfo{Driver: "fusion", Items: 1}, outer.plans[0])
 }
 
 // TestHooksSeeFailures: what went wrong, and that it could not be recorded.

@@ -142,7 +142,7 @@ func TestHostileQueriesAsPurpose(t *testing.T) {
 		row := k.RequireAudit(t, "search", "miss", func() {
 			_, err := k.Search(t.Context(), who, kernel.SearchRequest{Query: value})
 			require.NoError(t, err)
-		}, "returned=0", "driver=baseline")
+		}, "returned=0", "driver=fusion")
 		require.Equal(t, audit.Purpose(mem.CleanQuery(value)), row.Purpose)
 		require.LessOrEqual(t, utf8.RuneCountInString(row.Purpose), audit.MaxPurpose)
 		row = k.RequireAudit(t, "search", "miss", func() {

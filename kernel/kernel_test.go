@@ -27,7 +27,7 @@ func TestSmoke(t *testing.T) {
 	found, err := k.Search(ctx, dana, kernel.SearchRequest{Query: "when can we deploy?"})
 	require.NoError(t, err)
 	require.Len(t, found.Items, 1)
-	require.Equal(t, "baseline", found.Driver)
+	require.Equal(t, "fusion", found.Driver)
 	next, err := k.Write(ctx, dana, kernel.WriteRequest{Text: "The deploy window is Thursday 09:00 UTC.", Supersedes: w.Stored[0]})
 	require.NoError(t, err)
 	require.Equal(t, w.Stored, next.Superseded)

@@ -54,8 +54,8 @@ func WithStages(stages ...Stage) Option {
 	return func(c *config) { c.stages = append(c.stages, stages...) }
 }
 
-// WithDrivers registers retrieval drivers beside the built-in ones, baseline and fusion, whose
-// names are taken.
+// WithDrivers registers retrieval drivers beside the built-in ones, fusion, which is the default,
+// and baseline, whose names are taken.
 func WithDrivers(drivers ...driver.Driver) Option {
 	return func(c *config) { c.drivers = append(c.drivers, drivers...) }
 }

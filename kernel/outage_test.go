@@ -59,7 +59,7 @@ func TestDatabaseLostMidSearch(t *testing.T) {
 				require.Contains(t, row.Detail, "reason=unavailable")
 			}
 		}
-		// The baseline, while it waits for the model.
+		// The default driver, while it waits for the model.
 		model.OnEmbed = func(context.Context, []string) error {
 			lose()
 			return nil

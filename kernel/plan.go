@@ -11,7 +11,6 @@ import (
 	"slices"
 
 	"github.com/memkernel/memkernel/driver"
-	"github.com/memkernel/memkernel/driver/baseline"
 	"github.com/memkernel/memkernel/internal/store"
 	"github.com/memkernel/memkernel/kernel/mem"
 )
@@ -89,10 +88,10 @@ func (s *search) ask(ctx context.Context, name string, d driver.Driver, view *st
 	}
 }
 
-// callApart calls a driver of a host's on a goroutine of its own. The baseline waits for
-// nothing that does not listen to its context, and is spared the way there and back.
+// callApart calls a driver of a host's on a goroutine of its own. A built-in one is spared the way
+// there and back.
 func (s *search) callApart(ctx context.Context, name string, d driver.Driver, view *store.View) (planResult, error) {
-	if d == baseline.New() {
+	if builtIn(name) {
 		return s.call(ctx, d, view), nil
 	}
 	return aside(ctx, s.k.stuck, "driver "+name, func() planResult { return s.call(ctx, d, view) })

@@ -3,6 +3,7 @@ package kernel_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -145,7 +146,9 @@ func TestPolicyDrivers(t *testing.T) {
 		want        string // the driver that ranks; "" for a refusal
 		fallback    string
 	}{
-		{"nothing said", free, free, "", "baseline", ""},
+		{"nothing said", free, free, "", "fusion", ""},
+		{"the default, allowed", allow("red", "fusion"), free, "", "fusion", ""},
+		{"the default, not allowed", allow("red"), free, "fusion", "", ""},
 		{"asked for", free, free, "red", "red", ""},
 		{"preferred by the root", prefer("red"), free, "", "red", ""},
 		{"nearest preference", prefer("red"), prefer("blue"), "", "blue", ""},
@@ -161,7 +164,10 @@ func TestPolicyDrivers(t *testing.T) {
 		{"asked for and unregistered", free, free, "green", "baseline", "unregistered"},
 	} {
 		r.rule(t, tc.root, tc.child)
-		ran = "baseline"
+		ran = tc.want // unless a driver of the host's says otherwise
+		if slices.Contains([]string{"red", "blue"}, tc.want) {
+			ran = ""
+		}
 		reply, err := r.Search(ctx, r.dana, kernel.SearchRequest{Query: "roof", Driver: tc.ask})
 		row := lastAudit(r.Kit)
 		if tc.want == "" {

@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,9 +9,9 @@ import (
 	"time"
 
 	"github.com/memkernel/memkernel/acl"
-	"github.com/memkernel/memkernel/audit"
 	"github.com/memkernel/memkernel/driver"
 	"github.com/memkernel/memkernel/driver/baseline"
+	"github.com/memkernel/memkernel/driver/fusion"
 	"github.com/memkernel/memkernel/internal/store"
 	"github.com/memkernel/memkernel/kernel/mem"
 )
@@ -24,7 +25,8 @@ type SearchRequest struct {
 	// TokenBudget bounds the estimated tokens of all results together, 0 for no bound. The
 	// best result is returned even if it alone is over.
 	TokenBudget int
-	// Driver asks for a retrieval driver by name; empty takes the policy's or the default.
+	// Driver asks for a retrieval driver by name; empty takes the policy's or the default, which
+	// is fusion or, if policy does not allow that, the baseline.
 	Driver string
 	// Kinds, when not empty, lists the kinds wanted.
 	Kinds []Kind
@@ -44,7 +46,7 @@ type SearchReply struct {
 	Items []SearchItem
 	// Tokens is the estimated size of all items.
 	Tokens int
-	// Driver ranked the items; "bm25-degraded" is the baseline without its vector arm.
+	// Driver ranked the items; "bm25-degraded" is a built-in one without its vector arm.
 	Driver string
 	// Fallbacks lists drivers that were to rank and did not, in order.
 	Fallbacks []Fallback
@@ -93,8 +95,12 @@ type Fallback struct {
 // maxEagerQuery is the longest query that is analysed before the gate has opened, in bytes.
 const maxEagerQuery = 4 << 10
 
-// degradedDriver is what the audit log calls the baseline without its vector arm.
+// degradedDriver is what replies and the audit log call a built-in driver without its vector arm.
 const degradedDriver = "bm25-degraded"
+
+// builtIn reports whether a driver is one of the kernel's own, whose names no other can have:
+// it waits for nothing that does not listen to its context, and tells nobody what it is shown.
+func builtIn(name string) bool { return name == fusion.Name || name == baseline.Name }
 
 func (r *SearchRequest) validate(limits *Limits) error {
 	switch {
@@ -193,13 +199,11 @@ func (s *search) prepare(ctx context.Context, now time.Time) (store.Ahead, error
 }
 
 // eager searches without waiting for the gate, which is asked when the answer is recorded. It
-// is for the driver that knows nothing but what it is shown and tells nobody. A ranking that
-// cannot be recorded as it is, because it is empty or a row of it has ended, is kept for the
+// is for built-in drivers. A ranking that cannot be recorded as it is, because it is empty or a row of it has ended, is kept for the
 // long way.
 func (s *search) eager(ctx context.Context, cur *current, known *store.Known, policy *mem.EffectivePolicy) (sent bool, err error) {
 	name, err := s.choose(policy)
-	d, ok := s.k.drivers.Get(baseline.Name)
-	if err != nil || name != baseline.Name || !ok || d != baseline.New() || !s.k.model.InProcess || len(s.query.Text) > maxEagerQuery {
+	if err != nil || !builtIn(name) || !s.k.model.InProcess || len(s.query.Text) > maxEagerQuery {
 		return false, nil //nolint:nilerr // refused by the gate's policy, which may be another
 	}
 	ahead, err := s.prepare(ctx, cur.now)
@@ -215,17 +219,18 @@ func (s *search) eager(ctx context.Context, cur *current, known *store.Known, po
 	}
 	done, err := s.serveRecorded(ctx, cur, known, ranked, reply)
 	if err == nil && !done {
-		s.kept = &kept{picks: ranked, reply: *reply}
+		s.kept = &kept{driver: name, picks: ranked, reply: *reply}
 		return true, nil
 	}
 	s.reply, cur.answered = reply, done
 	return true, err
 }
 
-// kept is a ranking of the baseline's that is still to be served.
+// kept is a ranking of a built-in driver's that is still to be served.
 type kept struct {
-	picks []pick
-	reply SearchReply
+	driver string
+	picks  []pick
+	reply  SearchReply
 }
 
 func (s *search) close() {
@@ -267,10 +272,11 @@ func (s *search) reads(ctx context.Context) store.Ahead {
 		return store.Ahead{}
 	}
 	// Nor is a driver of the host's asked, or shown the query, before policy has had its say.
-	if s.req.Driver != "" && s.req.Driver != baseline.Name {
+	name := cmp.Or(s.req.Driver, fusion.Name)
+	if !builtIn(name) {
 		return store.Ahead{}
 	}
-	d, ok := s.k.drivers.Get(baseline.Name)
+	d, ok := s.k.drivers.Get(name)
 	fetcher, can := d.(driver.Prefetcher)
 	if !ok || !can {
 		return store.Ahead{}
@@ -305,7 +311,7 @@ func (s *search) run(ctx context.Context, cur *current) (*SearchReply, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.kept != nil && name == baseline.Name {
+	if s.kept != nil && name == s.kept.driver {
 		return s.serve(ctx, cur, s.kept.picks, &s.kept.reply)
 	}
 	ranked, reply, err := s.ranked(ctx, name)
@@ -313,23 +319,6 @@ func (s *search) run(ctx context.Context, cur *current) (*SearchReply, error) {
 		return nil, err
 	}
 	return s.serve(ctx, cur, ranked, reply)
-}
-
-// serve turns a ranking into the answer.
-func (s *search) serve(ctx context.Context, cur *current, ranked []pick, reply *SearchReply) (*SearchReply, error) {
-	if done, err := s.serveRecorded(ctx, cur, cur.known, ranked, reply); err != nil {
-		return nil, err
-	} else if done {
-		return reply, nil
-	}
-	if err := s.fill(ctx, ranked, reply); err != nil {
-		return nil, err
-	}
-	for i := range reply.Items {
-		cur.served = append(cur.served, reply.Items[i].Memory.ID)
-	}
-	describeSearch(cur, reply)
-	return reply, nil
 }
 
 // ranked lets the named driver rank what was fetched ahead and what else it asks for.
@@ -345,49 +334,6 @@ func (s *search) ranked(ctx context.Context, name string) ([]pick, *SearchReply,
 	return picks, reply, err
 }
 
-// serveRecorded re-reads the ranked rows together with the commit of the audit row that says that
-// all of them are served. If one of them has ended meanwhile, nothing is recorded, and the rows are
-// read again to see what is left.
-func (s *search) serveRecorded(
-	ctx context.Context, cur *current, known *store.Known, ranked []pick, reply *SearchReply,
-) (done bool, err error) {
-	want := *reply
-	ids := make([]mem.ID, 0, len(ranked))
-	for _, r := range ranked {
-		if s.fits(&want, r.tokens) {
-			want.Items = append(want.Items, SearchItem{Score: r.Score})
-			ids = append(ids, r.Ref)
-		}
-	}
-	if len(ids) == 0 || known == nil || cur.again {
-		return false, nil
-	}
-	before := cur.detail
-	describeSearch(cur, &want)
-	event, filter := cur.finish(), s.filter()
-	found, recorded, err := s.k.store.ServeRecorded(ctx, s.who, known, &filter, ids, &event)
-	if err != nil || !recorded {
-		cur.detail = before
-		return false, err
-	}
-	for i, id := range ids {
-		want.Items[i].Memory = found[id]
-	}
-	cur.recorded = true
-	*reply = want
-	return true, nil
-}
-
-// fits reports whether a row of so many tokens goes into the reply, and counts it there.
-func (s *search) fits(reply *SearchReply, tokens int) bool {
-	if len(reply.Items) > 0 && s.query.TokenBudget > 0 && reply.Tokens+tokens > s.query.TokenBudget {
-		reply.OverBudget++
-		return false
-	}
-	reply.Tokens += tokens
-	return true
-}
-
 // choose returns the driver to run: the one asked for, the policy's, or the default.
 func (s *search) choose(policy *mem.EffectivePolicy) (string, error) {
 	switch {
@@ -397,6 +343,8 @@ func (s *search) choose(policy *mem.EffectivePolicy) (string, error) {
 		return s.req.Driver, nil
 	case policy.Driver != "":
 		return policy.Driver, nil
+	case policy.DriverAllowed(fusion.Name):
+		return fusion.Name, nil
 	default:
 		return baseline.Name, nil
 	}
@@ -450,47 +398,10 @@ func (s *search) describeArms(name string, report store.ArmReport, reply *Search
 	case report.VectorDown:
 		reply.Vector.State = ArmDown
 		reply.Degraded = []Brownout{embedBrownout(report.EmbedErr)}
-		if name == baseline.Name {
+		if builtIn(name) {
 			reply.Driver = degradedDriver
 		}
 	case report.VectorUsed:
 		reply.Vector.State = ArmOK
-	}
-}
-
-// fill re-reads the ranked rows and serves those that still are what the view showed.
-func (s *search) fill(ctx context.Context, ranked []pick, reply *SearchReply) error {
-	ids := make([]mem.ID, len(ranked))
-	for i, r := range ranked {
-		ids[i] = r.Ref
-	}
-	filter := s.filter()
-	found, err := s.k.store.Serve(ctx, s.who.Scope(), &filter, ids)
-	if err != nil {
-		return err
-	}
-	for _, r := range ranked {
-		m, ok := found[r.Ref]
-		if !ok || !s.fits(reply, m.Tokens) {
-			continue
-		}
-		reply.Items = append(reply.Items, SearchItem{Memory: m, Score: r.Score})
-	}
-	return nil
-}
-
-func describeSearch(cur *current, reply *SearchReply) {
-	cur.detail.Int("returned", int64(len(reply.Items))).Int("tokens", int64(reply.Tokens)).Str("driver", reply.Driver)
-	for _, f := range reply.Fallbacks {
-		cur.detail.Str("driver_fallback", f.Driver+"->"+baseline.Name).Str("fallback_reason", f.Reason)
-	}
-	if reply.Violations > 0 {
-		cur.detail.Int("driver_violations", int64(reply.Violations))
-	}
-	for _, b := range reply.Degraded {
-		cur.detail.Str("brownout", string(b))
-	}
-	if len(reply.Items) == 0 {
-		cur.event.Result = audit.ResultMiss
 	}
 }

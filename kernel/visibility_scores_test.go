@@ -74,9 +74,12 @@ func TestScoresDoNotDependOnInvisibleRows(t *testing.T) {
 			"": {}, " filtered": {IncludeSuperseded: true}, " as of": {AsOf: k.Clock.Now()},
 		} {
 			req.Query, req.K = question, 5
-			rep, err := k.Search(ctx, who, req)
-			require.NoError(t, err)
-			out["baseline"+filter] = rep
+			for _, name := range []string{"fusion", "baseline"} {
+				req.Driver = name
+				rep, err := k.Search(ctx, who, req)
+				require.NoError(t, err)
+				out[name+filter] = rep
+			}
 			for _, arm := range arms {
 				req.Driver = arm.name
 				_, err := k.Search(ctx, who, req)
@@ -87,9 +90,11 @@ func TestScoresDoNotDependOnInvisibleRows(t *testing.T) {
 		return out
 	}
 	before := ask()
-	rep, ok := before["baseline"].(*kernel.SearchReply)
-	require.True(t, ok)
-	require.Len(t, rep.Items, 5, "all that is visible")
+	for _, name := range []string{"fusion", "baseline"} {
+		rep, ok := before[name].(*kernel.SearchReply)
+		require.True(t, ok)
+		require.Len(t, rep.Items, 5, "all that is visible")
+	}
 	stats, err := k.Stats(ctx, who, kernel.StatsRequest{})
 	require.NoError(t, err)
 

@@ -182,8 +182,8 @@ func (w *world) requireSearch(t *testing.T, caller string, arm *armDriver, c *se
 	}
 }
 
-// The baseline, whose arms travel with the gate, finds the same, and so does fusion, which asks
-// again for what is of the time that the question names.
+// The built-in drivers, whose arms travel with the gate, find the same; fusion asks again for what
+// is of the time that the question names.
 func TestVisibilityOfDrivers(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, lookalikes)

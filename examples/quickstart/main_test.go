@@ -88,7 +88,7 @@ func TestConversation(t *testing.T) {
 		`   user:dana  searches the audit log, as a member +audit_search: forbidden`,
 
 		`   \S+  host +demo-\S+ +bootstrap +ok .*`,
-		`   \S+  user:dana  acme/eng/platform search +ok +returned=2 .* driver=baseline`,
+		`   \S+  user:dana  acme/eng/platform search +ok +returned=2 .* driver=fusion`,
 		`   \S+  user:kim +demo-\S+ +search +miss +returned=0 .*`,
 		`   \S+  user:omar  acme/eng/mobile +read +denied +reason=not_found`,
 		`   \S+  user:omar  acme/eng/mobile +read +miss +reason=not_found`,
