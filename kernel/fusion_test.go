@@ -69,9 +69,9 @@ func TestFusionWithoutVectors(t *testing.T) {
 	k.RequireAudit(t, "search", "ok", func() {
 		reply := must(k.Search(t.Context(), dana, kernel.SearchRequest{Query: "build", Driver: "fusion"}))
 		require.Len(t, reply.Items, 1)
-		require.Equal(t, "fusion", reply.Driver)
+		require.Equal(t, "bm25-degraded", reply.Driver)
 		require.Equal(t, []kernel.Brownout{kernel.BrownoutEmbedder}, reply.Degraded)
 		require.Equal(t, kernel.ArmDown, reply.Vector.State)
 		require.Empty(t, reply.Fallbacks)
-	}, "driver=fusion", "brownout=embedder_unavailable")
+	}, "driver=bm25-degraded", "brownout=embedder_unavailable")
 }

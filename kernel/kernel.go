@@ -36,6 +36,7 @@ type Kernel struct {
 	model         model.Info
 	drivers       *driver.Registry
 	stuck         *stuckCalls
+	breakers      *breakers
 	authenticator Authenticator
 	// issuer marks the identities that this kernel makes.
 	issuer   mint.Token
@@ -78,7 +79,7 @@ func Open(db *pgxpool.Pool, opts ...Option) (*Kernel, error) {
 	}
 	k := &Kernel{
 		store:    store.New(db, cfg.model, store.AppendOptions{MaxGroup: cfg.limits.AuditGroup, Timeout: cfg.limits.AuditTimeout}),
-		embedder: cfg.embedder, model: cfg.model, drivers: cfg.registry, stuck: &stuckCalls{}, authenticator: cfg.authenticator, issuer: mint.New(),
+		embedder: cfg.embedder, model: cfg.model, drivers: cfg.registry, stuck: &stuckCalls{}, breakers: newBreakers(&cfg.limits, cfg.logger), authenticator: cfg.authenticator, issuer: mint.New(),
 		failures: &failureLog{}, limiter: newLimiter(cfg.limits.MaxCallers), logger: cfg.logger, hooks: cfg.hooks,
 		classifier: classify.New(), scanner: cfg.scanner,
 		llm: cfg.llm, llmName: cfg.llmName, llmDestination: cfg.llmTo, verifier: verify.New(verify.Options{MaxTextBytes: maxModelFact}), stages: cfg.stages,

@@ -115,6 +115,13 @@ type Limits struct {
 	MaxPage int
 	// DriverTimeout bounds one plan of a driver, default 5 s.
 	DriverTimeout time.Duration
+	// DriverFailures is after how many searches in a row of one tenant that a driver did not answer,
+	// because it was late, stuck or said that it or its network was unavailable, it is not asked any
+	// more, default 5; the baseline ranks then. What else can be wrong with a plan does not count.
+	DriverFailures int
+	// DriverPause is after how long one search tries such a driver again, default 30 s. If that is
+	// answered, all are.
+	DriverPause time.Duration
 	// ModelTimeout bounds one call of a model, default 30 s.
 	ModelTimeout time.Duration
 	// AuditTimeout bounds the commit of an audit row, and of the answer that it is committed with,
@@ -151,6 +158,8 @@ func (l Limits) WithDefaults() Limits {
 	setDefault(&l.MaxResults, 100)
 	setDefault(&l.MaxPage, 1000)
 	setDefault(&l.DriverTimeout, 5*time.Second)
+	setDefault(&l.DriverFailures, 5)
+	setDefault(&l.DriverPause, 30*time.Second)
 	setDefault(&l.ModelTimeout, 30*time.Second)
 	setDefault(&l.AuditTimeout, 5*time.Second)
 	setDefault(&l.AuditGroup, 256)
@@ -180,6 +189,8 @@ func (l Limits) validate() error {
 		{"MaxResults", int64(l.MaxResults), 1000},
 		{"MaxPage", int64(l.MaxPage), 100_000},
 		{"DriverTimeout", int64(l.DriverTimeout), int64(time.Hour)},
+		{"DriverFailures", int64(l.DriverFailures), 1000},
+		{"DriverPause", int64(l.DriverPause), int64(24 * time.Hour)},
 		{"ModelTimeout", int64(l.ModelTimeout), int64(time.Hour)},
 		{"AuditTimeout", int64(l.AuditTimeout), int64(time.Hour)},
 		{"AuditGroup", int64(l.AuditGroup), 10_000},

@@ -44,7 +44,10 @@ func (s *search) plan(ctx context.Context, name string, view *store.View) ([]pic
 		return nil, err
 	}
 	begun := s.k.now()
-	result, err := s.ask(ctx, name, d, view)
+	result, err := s.askGuarded(ctx, name, d, view)
+	if errors.Is(err, errOpen) {
+		return nil, err
+	}
 	ranked, violations := sift(result.plan.Items, view, s.query.K)
 	s.violations += violations
 	if err == nil && len(ranked) == 0 && violations > 0 {
@@ -62,6 +65,28 @@ func (s *search) logFailure(ctx context.Context, name string, err error) {
 	if errors.As(err, &failed) && ctx.Err() == nil {
 		s.k.logger.LogAttrs(ctx, slog.LevelWarn, "driver failed", slog.String("driver", name), slog.String("reason", failed.reason))
 	}
+}
+
+// errOpen: the driver's engine has not answered of late, and is not asked.
+var errOpen = &planError{reason: "open", cause: mem.ErrUnavailable}
+
+// askGuarded asks a driver of the host's unless its breaker is open.
+func (s *search) askGuarded(ctx context.Context, name string, d driver.Driver, view *store.View) (planResult, error) {
+	if builtIn(name) {
+		return s.ask(ctx, name, d, view)
+	}
+	report, ok := s.k.breakers.allow(name, s.who.Tenant())
+	if !ok {
+		view.Close()
+		return planResult{}, errOpen
+	}
+	result, err := s.ask(ctx, name, d, view)
+	if arms := view.Report(); ctx.Err() != nil || arms.Fault != nil || arms.VectorDown {
+		report(ctx, errNotCounted) // the caller has left, or it was what the kernel lends the driver
+	} else {
+		report(ctx, err)
+	}
+	return result, err
 }
 
 // ask calls the driver, so that one that blocks is left behind. Its view is closed before ask

@@ -88,7 +88,8 @@ const (
 // Fallback says why a driver did not rank.
 type Fallback struct {
 	Driver string
-	// Reason is one of "unregistered", "busy", "timeout", "panic", "error" and "violation".
+	// Reason is one of "unregistered", "busy", "timeout", "panic", "error", "violation" and "open":
+	// the driver was not asked because its engine had not answered of late, see Limits.DriverPause.
 	Reason string
 }
 

@@ -28,7 +28,7 @@ func TestHostileDriverBlocks(t *testing.T) {
 		mu.Unlock()
 		hangIn(released)
 		return driver.Plan{}, nil
-	}, kernel.WithLimits(kernel.Limits{DriverTimeout: 500 * time.Millisecond}))
+	}, kernel.WithLimits(kernel.Limits{DriverTimeout: 500 * time.Millisecond, DriverFailures: 1000}))
 	search := func(driver string) *kernel.SearchReply {
 		reply, err := s.Search(t.Context(), s.dana, kernel.SearchRequest{Query: question, Driver: driver})
 		if err != nil || len(reply.Items) != len(s.own) {
