@@ -107,6 +107,9 @@ type Candidate struct {
 
 	// Text is the row's text: data, never instructions.
 	Text string
+	// TextWithheld reports that Text is empty because the row's classification does not let it
+	// go where the driver, a Sender, would send it.
+	TextWithheld bool
 	// Kind says what sort of memory it is.
 	Kind mem.Kind
 	// Namespace is where the row lives.
@@ -115,6 +118,16 @@ type Candidate struct {
 	EventTime time.Time
 	// AssertionTime is when the kernel was told.
 	AssertionTime time.Time
+}
+
+// Sender is an optional ability of a Driver that lets what it is shown leave the process. It is
+// shown only texts that may go to its destination, the question included: for one that may not it
+// is not asked at all, and the baseline ranks. A driver that sends anything anywhere must implement
+// it; the kernel cannot know.
+type Sender interface {
+	// Destination returns the class of the place that texts are sent to, always the same one. A
+	// process on the operator's own machines is mem.DestinationLocal.
+	Destination() mem.Destination
 }
 
 // Prefetcher is an optional ability of a Driver. The kernel then runs the arms that the

@@ -37,6 +37,7 @@ type Kernel struct {
 	drivers       *driver.Registry
 	stuck         *stuckCalls
 	breakers      *breakers
+	sendsTo       map[string]mem.Destination // of every driver
 	authenticator Authenticator
 	// issuer marks the identities that this kernel makes.
 	issuer   mint.Token
@@ -79,7 +80,7 @@ func Open(db *pgxpool.Pool, opts ...Option) (*Kernel, error) {
 	}
 	k := &Kernel{
 		store:    store.New(db, cfg.model, store.AppendOptions{MaxGroup: cfg.limits.AuditGroup, Timeout: cfg.limits.AuditTimeout}),
-		embedder: cfg.embedder, model: cfg.model, drivers: cfg.registry, stuck: &stuckCalls{}, breakers: newBreakers(&cfg.limits, cfg.logger), authenticator: cfg.authenticator, issuer: mint.New(),
+		embedder: cfg.embedder, model: cfg.model, drivers: cfg.registry, sendsTo: cfg.sendsTo, stuck: &stuckCalls{}, breakers: newBreakers(&cfg.limits, cfg.logger), authenticator: cfg.authenticator, issuer: mint.New(),
 		failures: &failureLog{}, limiter: newLimiter(cfg.limits.MaxCallers), logger: cfg.logger, hooks: cfg.hooks,
 		classifier: classify.New(), scanner: cfg.scanner,
 		llm: cfg.llm, llmName: cfg.llmName, llmDestination: cfg.llmTo, verifier: verify.New(verify.Options{MaxTextBytes: maxModelFact}), stages: cfg.stages,
@@ -130,10 +131,28 @@ func configure(opts []Option) (*config, error) {
 	if cfg.registry, err = driver.NewRegistry(append([]driver.Driver{baseline.New(), fusion.New(trust(cfg.embedder))}, cfg.drivers...)...); err != nil {
 		return nil, err
 	}
+	if cfg.sendsTo, err = destinations(cfg.registry); err != nil {
+		return nil, err
+	}
 	if cfg.logger == nil {
 		cfg.logger = slog.New(slog.DiscardHandler)
 	}
 	return cfg, nil
+}
+
+// destinations returns where each driver sends what it is shown.
+func destinations(drivers *driver.Registry) (map[string]mem.Destination, error) {
+	to := map[string]mem.Destination{}
+	for _, name := range drivers.Names() {
+		to[name] = mem.DestinationLocal
+		d, _ := drivers.Get(name)
+		if s, ok := d.(driver.Sender); ok {
+			if to[name] = s.Destination(); !servedAt(to[name]) {
+				return nil, &mem.InvalidError{Field: "Drivers", Reason: fmt.Sprintf("%q is not where the engine of driver %s can be", to[name], name)}
+			}
+		}
+	}
+	return to, nil
 }
 
 // trust returns how far the fusion driver may trust an embedder.
@@ -155,12 +174,15 @@ func (c *config) checkLLM() error {
 	if c.llmName = c.llm.Name(); c.llmName == "" {
 		return &mem.InvalidError{Field: "LLM", Reason: "it has no name"}
 	}
-	switch c.llmTo {
-	case mem.DestinationLocal, mem.DestinationTrustedModel, mem.DestinationRemoteModel:
-		return nil
-	default:
+	if !servedAt(c.llmTo) {
 		return &mem.InvalidError{Field: "LLM", Reason: fmt.Sprintf("%q is not where a model can be", c.llmTo)}
 	}
+	return nil
+}
+
+// servedAt reports whether a model or an engine can be there.
+func servedAt(d mem.Destination) bool {
+	return d == mem.DestinationLocal || d == mem.DestinationTrustedModel || d == mem.DestinationRemoteModel
 }
 
 // Migrate brings the database to this build's schema, in one transaction. Any number of

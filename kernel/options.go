@@ -33,6 +33,8 @@ type config struct {
 
 	// registry holds the drivers, the built-in ones too, once the options are checked.
 	registry *driver.Registry
+	// sendsTo is where each of them sends what it is shown.
+	sendsTo map[string]mem.Destination
 }
 
 // WithEmbedder sets the embedding model; the default is the offline model/hashing. Its

@@ -70,10 +70,19 @@ func (s *search) logFailure(ctx context.Context, name string, err error) {
 // errOpen: the driver's engine has not answered of late, and is not asked.
 var errOpen = &planError{reason: "open", cause: mem.ErrUnavailable}
 
+var errQuestionWithheld = fmt.Errorf("%w: the question may not be sent to the driver's engine", mem.ErrForbidden)
+
 // askGuarded asks a driver of the host's unless its breaker is open.
 func (s *search) askGuarded(ctx context.Context, name string, d driver.Driver, view *store.View) (planResult, error) {
 	if builtIn(name) {
 		return s.ask(ctx, name, d, view)
+	}
+	if to := s.k.sendsTo[name]; to != mem.DestinationLocal {
+		if s.confined(ctx, to) {
+			view.Close()
+			return planResult{}, &planError{reason: "withheld", cause: errQuestionWithheld}
+		}
+		view.Withhold(func(c *mem.Classification) bool { return c.MaySend(to) })
 	}
 	report, ok := s.k.breakers.allow(name, s.who.Tenant())
 	if !ok {

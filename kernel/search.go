@@ -88,8 +88,9 @@ const (
 // Fallback says why a driver did not rank.
 type Fallback struct {
 	Driver string
-	// Reason is one of "unregistered", "busy", "timeout", "panic", "error", "violation" and "open":
-	// the driver was not asked because its engine had not answered of late, see Limits.DriverPause.
+	// Reason is one of "unregistered", "busy", "timeout", "panic", "error", "violation", "open",
+	// when the driver was not asked because its engine had not answered of late (see
+	// Limits.DriverPause), and "withheld", when the question may not be sent where it would send it.
 	Reason string
 }
 
@@ -251,12 +252,15 @@ func (s *search) newView(ctx context.Context) *store.View {
 	}
 	if to := destination(&s.k.model); to != mem.DestinationLocal {
 		cfg.MaySend = func(c *mem.Classification) bool { return c.MaySend(to) }
-		cfg.Confined = func(ctx context.Context) bool {
-			result, err := s.k.classifyText(ctx, s.query.Text)
-			return err != nil || !result.MaySend(to)
-		}
+		cfg.Confined = func(ctx context.Context) bool { return s.confined(ctx, to) }
 	}
 	return s.k.store.NewView(ctx, cfg)
+}
+
+// confined reports whether the question may not be sent there, or nobody can say.
+func (s *search) confined(ctx context.Context, to mem.Destination) bool {
+	result, err := s.k.classifyText(ctx, s.query.Text)
+	return err != nil || !result.MaySend(to)
 }
 
 func (s *search) filter() store.Filter {

@@ -60,6 +60,8 @@ type view struct {
 	mu     sync.Mutex
 	closed bool
 	calls  int
+	// export says whether a text so classified may be shown; nil shows all.
+	export func(*mem.Classification) bool
 	// served holds the tokens of what the driver was shown.
 	served map[mem.ID]int
 	report ArmReport
@@ -126,6 +128,10 @@ func (s *Store) NewView(ctx context.Context, cfg ViewConfig) *View {
 
 // Driver returns what a driver may use.
 func (w *View) Driver() driver.ScopedView { return w.v }
+
+// Withhold keeps texts from the driver that may does not let pass; their rows it is shown. It must
+// be called before the driver is.
+func (w *View) Withhold(may func(*mem.Classification) bool) { w.v.export = may }
 
 // Close ends the view: every method returns mem.ErrViewClosed from now on, and calls under
 // way are cancelled.
@@ -396,6 +402,9 @@ func (v *view) describe(ctx context.Context, rows []driver.Candidate) ([]driver.
 			v.confine()
 		}
 		c.Text, c.Kind, c.Namespace = m.Text, m.Kind, m.Namespace
+		if v.export != nil && !v.export(&m.Classification) {
+			c.Text, c.TextWithheld = "", true
+		}
 		c.EventTime, c.AssertionTime = m.EventTime, m.AssertionTime
 		kept = append(kept, c)
 	}
