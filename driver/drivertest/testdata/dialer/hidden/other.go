@@ -1,0 +1,5 @@
+//go:build neverbuilt
+
+package hidden
+
+import _ "database/sql"
