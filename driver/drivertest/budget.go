@@ -70,6 +70,6 @@ func (w *world) checkCancellation(method string) {
 // checkDeadline has the time for a plan run out while the driver waits for the view.
 func (w *world) checkDeadline(method string) {
 	const timeout = 100 * time.Millisecond
-	hurried := kerneltest.OpenOn(w.s.tb, w.Pool, kernel.WithDrivers(probe{}), kernel.WithLimits(kernel.Limits{DriverTimeout: timeout}))
+	hurried := kerneltest.OpenOn(w.s.tb, w.Pool, kernel.WithDrivers(probe{}), kernel.WithLimits(kernel.Limits{DriverTimeout: timeout, DriverFailures: 1000}))
 	w.askOn(w.s.tb.Context(), hurried.Kernel, caller, w.s.driver(), kernel.SearchRequest{Query: questions()[0]}, faults{stall: method})
 }

@@ -85,7 +85,7 @@ const driverTimeout = time.Minute
 // newWorld makes a world.
 func (s *suite) newWorld(opts ...kernel.Option) *world {
 	s.tb.Helper()
-	limits := kernel.WithLimits(kernel.Limits{DriverTimeout: driverTimeout, AuditTimeout: time.Minute, ModelTimeout: time.Minute})
+	limits := kernel.WithLimits(kernel.Limits{DriverTimeout: driverTimeout, DriverFailures: 1000, AuditTimeout: time.Minute, ModelTimeout: time.Minute})
 	w := &world{
 		Kit: kerneltest.Open(s.tb, append([]kernel.Option{kernel.WithDrivers(probe{}), limits}, opts...)...),
 		s:   s, who: map[string]kernel.Identity{}, ns: map[string]kernel.Namespace{}, homes: map[kernel.ID]home{}, release: make(chan struct{}),
