@@ -343,7 +343,7 @@ func TestConflictVariantsAreOne(t *testing.T) {
 	c := newContested(t)
 	id := c.write(t, c.agent, "Ana visits the Caf\u00e9 Zentral.")
 	for _, text := range []string{"ana visits  the CAF\u00c9 zentral.", "Ana visits the Cafe\u0301 Zentral."} {
-		require.Equal(t, []kernel.ID{id}, must(c.Write(t.Context(), c.dana, kernel.WriteRequest{Text: text})).Deduplicated)
+		require.Equal(t, []kernel.ID{id}, must(c.Write(t.Context(), c.agent, kernel.WriteRequest{Text: text})).Deduplicated)
 	}
 	require.Equal(t, 1, c.unchecked(t))
 	c.settle(t)

@@ -297,6 +297,7 @@ func TestResolveDuplicate(t *testing.T) {
 			reply := must(c.Conflicts().Resolve(t.Context(), c.admin, kernel.ConflictResolveRequest{From: from, To: to, State: state}))
 			require.Equal(t, twin, reply.DuplicateOf)
 			require.True(t, reply.Activated.IsZero())
+			require.Equal(t, 1, c.unchecked(t), "the current one's, and not what has ended")
 			requireSound(t, c.Pool)
 			if state == kernel.ConflictCoexist {
 				require.Len(t, c.found(t, "Ana"), 2)
@@ -344,6 +345,7 @@ func TestCoexistIsFinal(t *testing.T) {
 	t.Parallel()
 	c, from, to := quarrelling(t)
 	must(c.Conflicts().Resolve(t.Context(), c.admin, kernel.ConflictResolveRequest{From: from, To: to, State: kernel.ConflictCoexist}))
+	c.settle(t)
 	sqlExec(t, c.Pool, `INSERT INTO memkernel.conflict_checks (tenant, memory_id, namespace, marked_at, due_at)
 		SELECT tenant, id, namespace, t_valid_from, t_valid_from FROM memkernel.memory_objects`)
 	rows := len(c.checkRows())

@@ -67,7 +67,7 @@ func TestHoldUntilChecked(t *testing.T) {
 	require.Zero(t, stats.Held+stats.Unchecked)
 	require.EqualValues(t, 1, stats.Live)
 	requireSound(t, c.Pool)
-	require.Equal(t, []kernel.ID{id}, must(c.Write(ctx, c.dana, kernel.WriteRequest{Text: "ana lives in oslo."})).Deduplicated)
+	require.Equal(t, []kernel.ID{id}, must(c.Write(ctx, c.agent, kernel.WriteRequest{Text: "ana lives in oslo."})).Deduplicated)
 }
 
 // TestHoldIsPrompt: the job of a held memory is in its write's transaction and runs at once,
@@ -145,7 +145,7 @@ func TestHoldTwins(t *testing.T) {
 	t.Parallel()
 	c := newHolding(t, kernel.Policy{})
 	first := c.held(t, c.agent, kernel.WriteRequest{Text: "Ana lives in Oslo."})
-	second := c.held(t, c.reader, kernel.WriteRequest{Text: "ana lives in  OSLO."})
+	second := c.held(t, c.agent, kernel.WriteRequest{Text: "ana lives in  OSLO."})
 	require.NotEqual(t, first, second)
 	c.settle(t)
 	require.Equal(t, []kernel.ID{first}, c.found(t, "Ana"))

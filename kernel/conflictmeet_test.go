@@ -56,6 +56,32 @@ func TestHoldMany(t *testing.T) {
 	requireSound(t, c.Pool)
 }
 
+// TestHoldManyTimes: one text many times at once is held as often, whether the writes are looked at
+// together or not, and released once.
+func TestHoldManyTimes(t *testing.T) {
+	t.Parallel()
+	for _, together := range []bool{false, true} {
+		c := newHolding(t, kernel.Policy{})
+		if together {
+			c.SetLLM(nil, "")
+		}
+		text := kernel.WriteRequest{Text: "Ana lives in Oslo.", Verbatim: true}
+		reply := must(c.WriteMany(t.Context(), c.agent, kernel.WriteManyRequest{Writes: []kernel.WriteRequest{text, text, text}}))
+		for _, r := range reply.Results {
+			require.NoError(t, r.Err)
+			require.Len(t, r.Reply.Held, 1)
+			require.Equal(t, r.Reply.Stored, r.Reply.Held)
+			require.Empty(t, r.Reply.Deduplicated)
+		}
+		require.Equal(t, 3, c.unchecked(t))
+		requireSound(t, c.Pool)
+		c.settle(t)
+		require.Equal(t, reply.Results[0].Reply.Stored, c.found(t, "Ana"))
+		require.Zero(t, c.unchecked(t))
+		requireSound(t, c.Pool)
+	}
+}
+
 // TestHoldRefresh: a refresh that is held replaces what is about the same thing when it is
 // released; one that comes late does not replace a newer one.
 func TestHoldRefresh(t *testing.T) {

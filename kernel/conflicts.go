@@ -157,6 +157,9 @@ type ConflictResolveReply struct {
 	DuplicateOf ID
 	// Superseded is To if From has replaced it.
 	Superseded ID
+	// Replaced are others that From has replaced: an older one with its ContentKey, and one of less
+	// trust that says the same.
+	Replaced []ID
 	// Retracted is From if it was given up.
 	Retracted ID
 	// Already reports that the conflict had been resolved like this; nothing was changed.
@@ -166,12 +169,14 @@ type ConflictResolveReply struct {
 // Resolve settles a conflict the way the caller decides: From is retracted, or replaces To, or
 // both stand. The charter, which keeps the kernel from it, binds nobody here. A From that is
 // brought back although another memory says the same by now is that one's duplicate, and ends in
-// its favour. From stays out of sight as long as another conflict of its own is open, if both
-// are to stand.
+// its favour; one of less trust ends in favour of From. From stays out of sight as long as another
+// conflict of its own is open, if both are to stand. It is compared with what came meanwhile once
+// more, and may come into another conflict.
 //
 // It needs role admin or owner, and the conflict in the caller's namespace or below: elsewhere and
 // missing are the same ErrNotFound. A memory that the decision needs and that has ended meanwhile
-// is ErrConflict, and so is a conflict that has been resolved otherwise. A repeat call succeeds and
+// is ErrConflict, and so are a conflict that has been resolved otherwise, a From that is to come back
+// although a newer memory has its ContentKey, and two with one ContentKey that are both to stand. A repeat call succeeds and
 // says so; of several at once that decide differently one does.
 func (h Conflicts) Resolve(ctx context.Context, who Identity, req ConflictResolveRequest) (*ConflictResolveReply, error) {
 	var found store.FoundCase
@@ -203,6 +208,9 @@ func (h Conflicts) Resolve(ctx context.Context, who Identity, req ConflictResolv
 		}
 		for range writepath.MaxAttempts {
 			settled, err := h.k.store.ResolveCase(ctx, &decision)
+			if err != nil {
+				describe(nil) // it was not done
+			}
 			if errors.Is(err, writepath.ErrStale) {
 				continue
 			}
@@ -236,10 +244,13 @@ func resolveReply(req *ConflictResolveRequest, s *conflict.Settlement) *Conflict
 		case conflict.Activate:
 			reply.Activated = c.Memory
 		case conflict.Close:
-			if c.Memory == req.From {
+			switch c.Memory {
+			case req.From:
 				reply.DuplicateOf = c.By
-			} else {
+			case req.To:
 				reply.Superseded = c.Memory
+			default:
+				reply.Replaced = append(reply.Replaced, c.Memory)
 			}
 		case conflict.Withdraw:
 			reply.Retracted = c.Memory

@@ -47,7 +47,7 @@ func (k *Kernel) History(ctx context.Context, who Identity, req HistoryRequest) 
 		op: acl.OpHistory, who: who, memory: req.ID,
 		validate: func() error { return checkPage(limit, k.limits.MaxPage) },
 		prepare: func(_ context.Context, now time.Time) (store.Ahead, error) {
-			return store.Ahead{Steps: k.store.History(who.Scope(), req.ID, after, limit+1, now, &page)}, nil
+			return store.Ahead{Steps: k.store.History(who.Scope(), who.Namespace(), req.ID, after, limit+1, now, &page)}, nil
 		},
 	}
 	return guard(ctx, k, &c, func(_ context.Context, cur *current) (*HistoryReply, error) {

@@ -32,7 +32,7 @@ func (k *Kernel) Read(ctx context.Context, who Identity, req ReadRequest) (*Read
 		op: acl.OpRead, who: who, memory: req.ID, rereads: true,
 		validate: func() error { return mem.CheckTime("AsOf", req.AsOf) },
 		prepare: func(_ context.Context, now time.Time) (store.Ahead, error) {
-			return store.Ahead{Steps: k.store.Find(who.Scope(), req.ID, req.AsOf, now, &found)}, nil
+			return store.Ahead{Steps: k.store.Find(who.Scope(), who.Namespace(), req.ID, req.AsOf, now, &found)}, nil
 		},
 	}
 	if req.AsOf.IsZero() {

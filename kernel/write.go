@@ -36,16 +36,16 @@ type WriteRequest struct {
 	Source string
 	// Supersedes names a memory of the caller's own namespace that this one replaces, held and
 	// disputed ones too. If it has been replaced already, by whatever, what is current of that is
-	// replaced instead; if that one equals the new one in every respect, the write is a duplicate
-	// of it. A person's memory (of provenance manual) also settles the open conflicts about what
-	// it replaces.
+	// replaced instead; if that one equals the new one in every respect, and is of no less trust, the
+	// write is a duplicate of it. A person's memory (of provenance manual) also settles the open
+	// conflicts about what it replaces.
 	Supersedes ID
 	// ContentKey names what the text is about, for what is refreshed rather than said: the text
 	// replaces the current memory of the caller's own namespace with the same key, in the same
-	// transaction, and is a duplicate of one that equals it in every respect. A memory that
-	// replaces one with a key keeps the key. A text that a current memory without the key says is a
-	// duplicate of that and is not bound to the key; while there is a current memory with the key it
-	// is ErrConflict. For a pointer it defaults to Source. At most 1024 bytes; empty for none, and it
+	// transaction, and is a duplicate of one that equals it in every respect and is of no less trust. A
+	// memory that replaces one with a key keeps the key. A text that a current memory without the key
+	// says is a duplicate of that and is not bound to the key, unless that one is of less trust; while
+	// there is a current memory with the key it is ErrConflict. For a pointer it defaults to Source. At most 1024 bytes; empty for none, and it
 	// must be with Supersedes. Secrets in it are treated like those of the text.
 	ContentKey string `json:",omitempty"`
 	// Sensitivity is the caller's word on how closely to keep the text. It can raise what the
@@ -62,9 +62,11 @@ type WriteRequest struct {
 type WriteReply struct {
 	// Stored are the new memories: one, or what a language model extracted, in its order.
 	Stored []ID
-	// Superseded are the memories that new ones replaced.
+	// Superseded are the memories that new ones replaced: what the write named, and what says the same
+	// with less trust.
 	Superseded []ID
-	// Deduplicated are current memories of the namespace that say the same already.
+	// Deduplicated are current memories of the namespace that say the same already, with as much
+	// trust or more.
 	Deduplicated []ID
 	// Held are those of the new memories, which are in Stored as well, that policy keeps out of sight
 	// until they have been checked for contradictions. What they are to replace they replace then.
@@ -150,7 +152,8 @@ func (r *WriteRequest) digest() [32]byte {
 // The raw input is kept first; with a remote model it is durable before the model is asked. A fact
 // that a current memory of the namespace already says (after case, white space and Unicode form
 // are evened out) is not stored again, whatever its kind, source and times; Supersedes corrects
-// those. Otherwise the memories, their vectors, their words, what they name and the audit row are
+// those. One of less trust is replaced: a person who repeats what an agent said states it. Raw input
+// states nothing and is always a duplicate. Otherwise the memories, their vectors, their words, what they name and the audit row are
 // committed together or not at all. They are compared with their neighbours later, in the
 // background, unless policy wants no contradictions looked for; see Conflicts.
 //

@@ -415,7 +415,7 @@ func (wr *writing) outcome(decisions []writepath.Decision) ([]byte, audit.Event)
 	cur.event.MemoryID = reply.about(wr.draft.Supersedes)
 	describeWrite(cur, reply)
 	if n := wr.w.Overturns(decisions); n > 0 {
-		cur.detail.Int("overturned", int64(n))
+		cur.detail.Int("overturned", n)
 	}
 	if len(reply.Stored) > 0 {
 		describeExpiry(cur, &wr.draft)

@@ -322,47 +322,37 @@ func (q *Queries) CaseMemoryMany(ctx context.Context, arg CaseMemoryManyParams) 
 }
 
 const caseOfTarget = `-- name: CaseOfTarget :many
-SELECT c.from_id, c.to_id, c.action, c.reason, f.status AS from_status,
-    (f.t_valid_to IS NULL AND (f.expires_at IS NULL OR f.expires_at > $1::timestamptz))::boolean AS from_current
-FROM (SELECT coalesce(memkernel.current_head($2, $3, $4::uuid), (
+SELECT h.id, (
+    SELECT count(*) FROM memkernel.conflict_cases AS c
+    WHERE c.tenant = $1 AND c.namespace = $2 AND c.state = 'open' AND (c.from_id = h.id OR c.to_id = h.id)) AS open_cases
+FROM (SELECT coalesce(memkernel.current_head($1, $2, $3::uuid), (
     SELECT m.id FROM memkernel.memory_objects AS m
-    WHERE m.tenant = $2 AND m.namespace = $3 AND m.content_key = $5::text
-        AND m.t_valid_to IS NULL AND m.status = 'active')) AS id) AS h
-JOIN memkernel.conflict_cases AS c ON c.tenant = $2 AND c.namespace = $3 AND c.state = 'open'
-    AND (c.from_id = h.id OR c.to_id = h.id)
-LEFT JOIN memkernel.memory_objects AS f ON f.tenant = $2 AND f.namespace = $3 AND f.id = c.from_id
-ORDER BY c.from_id, c.to_id
-LIMIT $6
+    WHERE m.tenant = $1 AND m.namespace = $2 AND m.content_key = $4::text
+        AND m.t_valid_to IS NULL AND m.status = 'active'))::uuid AS id) AS h
+WHERE h.id IS NOT NULL
+LIMIT 1
 `
 
 type CaseOfTargetParams struct {
-	Now        time.Time
 	Tenant     string
 	Namespace  string
 	Target     *uuid.UUID
 	ContentKey *string
-	MaxRows    int32
 }
 
 type CaseOfTargetRow struct {
-	FromID      uuid.UUID
-	ToID        uuid.UUID
-	Action      string
-	Reason      string
-	FromStatus  *string
-	FromCurrent bool
+	ID        uuid.UUID
+	OpenCases int64
 }
 
-// CaseOfTarget finds the open cases about what a write is to replace, which is what is current of
-// a memory that it names, or about the same thing; with the incoming memory of each as it is.
+// CaseOfTarget counts the open cases about what a write is to replace, which is what is current of
+// a memory that it names, or about the same thing.
 func (q *Queries) CaseOfTarget(ctx context.Context, arg CaseOfTargetParams) ([]CaseOfTargetRow, error) {
 	rows, err := q.db.Query(ctx, caseOfTarget,
-		arg.Now,
 		arg.Tenant,
 		arg.Namespace,
 		arg.Target,
 		arg.ContentKey,
-		arg.MaxRows,
 	)
 	if err != nil {
 		return nil, err
@@ -371,14 +361,7 @@ func (q *Queries) CaseOfTarget(ctx context.Context, arg CaseOfTargetParams) ([]C
 	items := []CaseOfTargetRow{}
 	for rows.Next() {
 		var i CaseOfTargetRow
-		if err := rows.Scan(
-			&i.FromID,
-			&i.ToID,
-			&i.Action,
-			&i.Reason,
-			&i.FromStatus,
-			&i.FromCurrent,
-		); err != nil {
+		if err := rows.Scan(&i.ID, &i.OpenCases); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
@@ -473,12 +456,20 @@ WITH moved AS (
     UPDATE memkernel.conflict_cases AS c SET state = 'overturned', resolved_at = $2, resolved_by = $3::text
     WHERE c.tenant = $4 AND c.namespace = $5 AND c.state = 'open' AND (c.from_id = $6 OR c.to_id = $6)
     RETURNING c.from_id
+), marked AS (
+    INSERT INTO memkernel.conflict_checks (tenant, memory_id, namespace, marked_at, due_at)
+    SELECT $4, f.id, $5, $2, $2
+    FROM moved AS o
+    JOIN memkernel.memory_objects AS f ON f.tenant = $4 AND f.namespace = $5 AND f.id = o.from_id
+        AND f.t_valid_to IS NULL AND f.status <> 'active' AND f.id <> $6
+    ORDER BY f.id
+    ON CONFLICT DO NOTHING
 )
-SELECT memkernel.expect(count(*), $1::bigint) FROM moved
+SELECT memkernel.expect(count(*), coalesce($1::bigint, count(*))) FROM moved
 `
 
 type CaseOverturnParams struct {
-	Cases      int64
+	Cases      *int64
 	ResolvedAt *time.Time
 	ResolvedBy string
 	Tenant     string
@@ -486,8 +477,8 @@ type CaseOverturnParams struct {
 	ID         uuid.UUID
 }
 
-// CaseOverturn moves the open cases about a memory on, of which there must be as many as were
-// found.
+// CaseOverturn moves the open cases about a memory that a person has replaced on: as many as were
+// counted, if that is given, or MK001. What was held or set aside because of it is checked anew.
 func (q *Queries) CaseOverturn(ctx context.Context, arg CaseOverturnParams) (bool, error) {
 	row := q.db.QueryRow(ctx, caseOverturn,
 		arg.Cases,
@@ -764,32 +755,40 @@ func (q *Queries) CheckDoneMany(ctx context.Context, arg CheckDoneManyParams) er
 }
 
 const checkHead = `-- name: CheckHead :many
-SELECT h.id FROM memkernel.memory_objects AS m
-JOIN memkernel.memory_objects AS h ON h.tenant = m.tenant AND h.namespace = m.namespace AND h.status = 'active'
-    AND h.t_valid_to IS NULL AND (h.expires_at IS NULL OR h.expires_at > $1::timestamptz) AND h.id <> m.id
-    AND CASE WHEN m.content_key IS NULL THEN h.id = memkernel.current_head(m.tenant, m.namespace, $2::uuid)
-        ELSE h.content_key = m.content_key AND (h.t_valid_from, h.id) < (m.t_valid_from, m.id) END
-WHERE m.tenant = $3 AND m.namespace = $4 AND m.id = $5
+SELECT w.id FROM (
+    SELECT h.id, 1 AS pos FROM memkernel.memory_objects AS m
+    JOIN memkernel.memory_objects AS h ON h.tenant = m.tenant AND h.namespace = m.namespace
+        AND h.id = memkernel.current_head($1, $2, $3::uuid)
+        AND (h.status <> 'active' OR m.content_key IS NULL) AND (h.expires_at IS NULL OR h.expires_at > $4::timestamptz)
+    WHERE m.tenant = $1 AND m.namespace = $2 AND m.id = $5 AND h.id <> m.id
+    UNION ALL
+    SELECT h.id, 2 AS pos FROM memkernel.memory_objects AS m
+    JOIN memkernel.memory_objects AS h ON h.tenant = m.tenant AND h.namespace = m.namespace AND h.content_key = m.content_key
+        AND h.t_valid_to IS NULL AND h.status = 'active' AND (h.expires_at IS NULL OR h.expires_at > $4::timestamptz)
+        AND (h.t_valid_from, h.id) < (m.t_valid_from, m.id)
+    WHERE m.tenant = $1 AND m.namespace = $2 AND m.id = $5
+) AS w
+ORDER BY w.pos
 LIMIT 1
 `
 
 type CheckHeadParams struct {
-	Now       time.Time
-	Replaces  *uuid.UUID
 	Tenant    string
 	Namespace string
+	Replaces  *uuid.UUID
+	Now       time.Time
 	MemoryID  uuid.UUID
 }
 
-// CheckHead finds what a held memory is to replace by now: for one that is about something, the
-// current memory that is about the same, if it is not the newer one; for another, what is current
-// of what its writer named.
+// CheckHead finds what a held memory is to replace by now: what is current of what its writer
+// named, be it held or disputed; but of what is about something and in sight, the memory that is about
+// the same, if it is not the newer one.
 func (q *Queries) CheckHead(ctx context.Context, arg CheckHeadParams) ([]uuid.UUID, error) {
 	rows, err := q.db.Query(ctx, checkHead,
-		arg.Now,
-		arg.Replaces,
 		arg.Tenant,
 		arg.Namespace,
+		arg.Replaces,
+		arg.Now,
 		arg.MemoryID,
 	)
 	if err != nil {
@@ -1368,7 +1367,10 @@ func (q *Queries) SettleStatus(ctx context.Context, arg SettleStatusParams) (boo
 }
 
 const settleTwins = `-- name: SettleTwins :many
-SELECT d.id, d.terms_length, coalesce(d.expires_at <= $1::timestamptz, false)::boolean AS expired
+SELECT d.id, d.terms_length, coalesce(d.expires_at <= $1::timestamptz, false)::boolean AS expired,
+    (d.dedupe_key = m.dedupe_key)::boolean AS same_text,
+    ((d.t_valid_from, d.id) < (m.t_valid_from, m.id))::boolean AS older,
+    d.provenance, m.provenance AS own_provenance
 FROM memkernel.memory_objects AS m
 JOIN memkernel.memory_objects AS d ON d.tenant = m.tenant AND d.namespace = m.namespace
     AND (d.dedupe_key = m.dedupe_key OR d.content_key = m.content_key)
@@ -1387,14 +1389,18 @@ type SettleTwinsParams struct {
 }
 
 type SettleTwinsRow struct {
-	ID          uuid.UUID
-	TermsLength int32
-	Expired     bool
+	ID            uuid.UUID
+	TermsLength   int32
+	Expired       bool
+	SameText      bool
+	Older         bool
+	Provenance    string
+	OwnProvenance string
 }
 
 // SettleTwins finds what stands in the place of a memory that is out of sight, because it was held
-// or disputed: the copy of its text and what is about the same. It holds them as they are, those
-// too that have expired and have no end on record.
+// or disputed: the copy of its text and what is about the same, and whether it is older. It holds them
+// as they are, those too that have expired and have no end on record.
 func (q *Queries) SettleTwins(ctx context.Context, arg SettleTwinsParams) ([]SettleTwinsRow, error) {
 	rows, err := q.db.Query(ctx, settleTwins,
 		arg.Now,
@@ -1409,7 +1415,15 @@ func (q *Queries) SettleTwins(ctx context.Context, arg SettleTwinsParams) ([]Set
 	items := []SettleTwinsRow{}
 	for rows.Next() {
 		var i SettleTwinsRow
-		if err := rows.Scan(&i.ID, &i.TermsLength, &i.Expired); err != nil {
+		if err := rows.Scan(
+			&i.ID,
+			&i.TermsLength,
+			&i.Expired,
+			&i.SameText,
+			&i.Older,
+			&i.Provenance,
+			&i.OwnProvenance,
+		); err != nil {
 			return nil, err
 		}
 		items = append(items, i)

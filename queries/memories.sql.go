@@ -13,28 +13,42 @@ import (
 )
 
 const memoryDuplicateMany = `-- name: MemoryDuplicateMany :many
-SELECT m.id, m.dedupe_key, m.expires_at FROM memkernel.memory_objects AS m
-WHERE m.tenant = $1 AND m.namespace = $2 AND m.dedupe_key = ANY((SELECT $3::bytea[])::bytea[])
+SELECT m.id, m.dedupe_key, m.expires_at, m.provenance,
+    (CASE WHEN $1::boolean THEN (
+        SELECT count(*) FROM memkernel.conflict_cases AS c
+        WHERE c.tenant = m.tenant AND c.namespace = m.namespace AND c.state = 'open' AND (c.from_id = m.id OR c.to_id = m.id))
+    ELSE 0 END)::bigint AS open_cases
+FROM memkernel.memory_objects AS m
+WHERE m.tenant = $2 AND m.namespace = $3 AND m.dedupe_key = ANY((SELECT $4::bytea[])::bytea[])
     AND m.t_valid_to IS NULL AND m.status = 'active'
 LIMIT 100000
 `
 
 type MemoryDuplicateManyParams struct {
+	Cases      bool
 	Tenant     string
 	Namespace  string
 	DedupeKeys [][]byte
 }
 
 type MemoryDuplicateManyRow struct {
-	ID        uuid.UUID
-	DedupeKey []byte
-	ExpiresAt *time.Time
+	ID         uuid.UUID
+	DedupeKey  []byte
+	ExpiresAt  *time.Time
+	Provenance string
+	OpenCases  int64
 }
 
 // MemoryDuplicateMany finds the one copy of each text in the writer's own namespace that has no end
-// on record: the current one, or one that has expired.
+// on record: the current one, or one that has expired; and, if asked to, how many open cases are about
+// it.
 func (q *Queries) MemoryDuplicateMany(ctx context.Context, arg MemoryDuplicateManyParams) ([]MemoryDuplicateManyRow, error) {
-	rows, err := q.db.Query(ctx, memoryDuplicateMany, arg.Tenant, arg.Namespace, arg.DedupeKeys)
+	rows, err := q.db.Query(ctx, memoryDuplicateMany,
+		arg.Cases,
+		arg.Tenant,
+		arg.Namespace,
+		arg.DedupeKeys,
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -42,7 +56,13 @@ func (q *Queries) MemoryDuplicateMany(ctx context.Context, arg MemoryDuplicateMa
 	items := []MemoryDuplicateManyRow{}
 	for rows.Next() {
 		var i MemoryDuplicateManyRow
-		if err := rows.Scan(&i.ID, &i.DedupeKey, &i.ExpiresAt); err != nil {
+		if err := rows.Scan(
+			&i.ID,
+			&i.DedupeKey,
+			&i.ExpiresAt,
+			&i.Provenance,
+			&i.OpenCases,
+		); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
@@ -307,19 +327,26 @@ func (q *Queries) MemoryGetAsOf(ctx context.Context, arg MemoryGetAsOfParams) ([
 
 const memoryHidden = `-- name: MemoryHidden :one
 SELECT EXISTS (SELECT 1 FROM memkernel.memory_objects AS m
-    WHERE m.tenant = $1 AND m.id = $2 AND NOT m.namespace = ANY($3::text[]))
+    WHERE m.tenant = $1 AND m.id = $2
+        AND NOT (m.namespace = ANY($3::text[]) AND (m.status = 'active' OR m.namespace = $4)))
 `
 
 type MemoryHiddenParams struct {
 	Tenant     string
 	ID         uuid.UUID
 	Namespaces []string
+	Own        string
 }
 
 // MemoryHidden tells the audit log, and nobody else, whether an id that was not found exists
-// in the tenant, where the caller does not see it.
+// in the tenant, where the caller does not see it. That its own is held or disputed is no secret.
 func (q *Queries) MemoryHidden(ctx context.Context, arg MemoryHiddenParams) (bool, error) {
-	row := q.db.QueryRow(ctx, memoryHidden, arg.Tenant, arg.ID, arg.Namespaces)
+	row := q.db.QueryRow(ctx, memoryHidden,
+		arg.Tenant,
+		arg.ID,
+		arg.Namespaces,
+		arg.Own,
+	)
 	var exists bool
 	err := row.Scan(&exists)
 	return exists, err
@@ -675,7 +702,7 @@ func (q *Queries) MemoryInsertMany(ctx context.Context, arg MemoryInsertManyPara
 }
 
 const memoryRefreshed = `-- name: MemoryRefreshed :one
-SELECT m.id, m.dedupe_key, m.kind, m.event_time, m.event_end, m.source, m.expires_at,
+SELECT m.id, m.dedupe_key, m.kind, m.event_time, m.event_end, m.source, m.expires_at, m.provenance,
     coalesce(m.expires_at <= $1::timestamptz, false)::boolean AS expired
 FROM memkernel.memory_objects AS m
 WHERE m.tenant = $2 AND m.namespace = $3 AND m.content_key = $4::text
@@ -690,14 +717,15 @@ type MemoryRefreshedParams struct {
 }
 
 type MemoryRefreshedRow struct {
-	ID        uuid.UUID
-	DedupeKey []byte
-	Kind      string
-	EventTime *time.Time
-	EventEnd  *time.Time
-	Source    string
-	ExpiresAt *time.Time
-	Expired   bool
+	ID         uuid.UUID
+	DedupeKey  []byte
+	Kind       string
+	EventTime  *time.Time
+	EventEnd   *time.Time
+	Source     string
+	ExpiresAt  *time.Time
+	Provenance string
+	Expired    bool
 }
 
 // MemoryRefreshed finds the current memory of the writer's own namespace that is about the same
@@ -718,6 +746,7 @@ func (q *Queries) MemoryRefreshed(ctx context.Context, arg MemoryRefreshedParams
 		&i.EventEnd,
 		&i.Source,
 		&i.ExpiresAt,
+		&i.Provenance,
 		&i.Expired,
 	)
 	return i, err
@@ -1033,13 +1062,14 @@ func (q *Queries) MemorySupersede(ctx context.Context, arg MemorySupersedeParams
 }
 
 const memoryTarget = `-- name: MemoryTarget :one
-SELECT m.namespace, m.status, coalesce(m.end_reason, CASE WHEN m.expires_at <= $1::timestamptz THEN 'expired' ELSE '' END)::text AS end_reason,
+SELECT m.namespace, coalesce(m.end_reason, CASE WHEN m.expires_at <= $1::timestamptz THEN 'expired' ELSE '' END)::text AS end_reason,
     h.id AS head_id, h.status AS head_status, h.dedupe_key AS head_dedupe_key, h.kind AS head_kind,
-    h.event_time AS head_event_time, h.event_end AS head_event_end, h.source AS head_source, h.expires_at AS head_expires_at
+    h.event_time AS head_event_time, h.event_end AS head_event_end, h.source AS head_source, h.expires_at AS head_expires_at,
+    h.provenance AS head_provenance
 FROM memkernel.memory_objects AS m
 LEFT JOIN memkernel.memory_objects AS h ON h.tenant = m.tenant AND h.namespace = m.namespace
     AND h.id = memkernel.current_head(m.tenant, m.namespace, m.id) AND (h.expires_at IS NULL OR h.expires_at > $1::timestamptz)
-WHERE m.tenant = $2 AND m.id = $3 AND m.namespace = ANY($4::text[])
+WHERE m.tenant = $2 AND m.id = $3 AND m.namespace = ANY($4::text[]) AND (m.status = 'active' OR m.namespace = $5)
 `
 
 type MemoryTargetParams struct {
@@ -1047,35 +1077,37 @@ type MemoryTargetParams struct {
 	Tenant     string
 	ID         uuid.UUID
 	Namespaces []string
+	Own        string
 }
 
 type MemoryTargetRow struct {
-	Namespace     string
-	Status        string
-	EndReason     string
-	HeadID        *uuid.UUID
-	HeadStatus    *string
-	HeadDedupeKey []byte
-	HeadKind      *string
-	HeadEventTime *time.Time
-	HeadEventEnd  *time.Time
-	HeadSource    *string
-	HeadExpiresAt *time.Time
+	Namespace      string
+	EndReason      string
+	HeadID         *uuid.UUID
+	HeadStatus     *string
+	HeadDedupeKey  []byte
+	HeadKind       *string
+	HeadEventTime  *time.Time
+	HeadEventEnd   *time.Time
+	HeadSource     *string
+	HeadExpiresAt  *time.Time
+	HeadProvenance *string
 }
 
 // MemoryTarget describes a visible memory and what is current of what it has become, be it held
-// or disputed, for a write that wants to change it.
+// or disputed, for a write that wants to change it. One that is held or disputed itself is there in
+// the writer's own namespace only.
 func (q *Queries) MemoryTarget(ctx context.Context, arg MemoryTargetParams) (MemoryTargetRow, error) {
 	row := q.db.QueryRow(ctx, memoryTarget,
 		arg.Now,
 		arg.Tenant,
 		arg.ID,
 		arg.Namespaces,
+		arg.Own,
 	)
 	var i MemoryTargetRow
 	err := row.Scan(
 		&i.Namespace,
-		&i.Status,
 		&i.EndReason,
 		&i.HeadID,
 		&i.HeadStatus,
@@ -1085,6 +1117,7 @@ func (q *Queries) MemoryTarget(ctx context.Context, arg MemoryTargetParams) (Mem
 		&i.HeadEventEnd,
 		&i.HeadSource,
 		&i.HeadExpiresAt,
+		&i.HeadProvenance,
 	)
 	return i, err
 }

@@ -39,6 +39,8 @@ func (s *State) Answered() bool { return s.Receipt != nil || s.ForeignReceipt }
 type Standing struct {
 	// Duplicate is the current copy of the same text in the writer's namespace, zero if none.
 	Duplicate mem.ID
+	// DuplicateProvenance is that of the duplicate: a draft of higher trust replaces it.
+	DuplicateProvenance mem.Provenance
 	// Target is the memory named by Supersedes, nil if none was named or it is not visible; for a
 	// draft with a ContentKey the current memory with that key, nil if there is none.
 	Target *Target
@@ -62,6 +64,8 @@ type Target struct {
 	// It is read in one statement with Head; Duplicate comes from another, which may have
 	// looked earlier.
 	Same bool
+	// Provenance is that of the head.
+	Provenance mem.Provenance
 	// EndReason is how the target itself ended, empty if it is current.
 	EndReason mem.EndReason
 }
@@ -114,20 +118,22 @@ func Plan(drafts []*Draft, st *State) (decisions []Decision, replay bool, err er
 func Decide(d *Draft, st *Standing) (Decision, error) {
 	switch {
 	case !d.Supersedes.IsZero():
-		return replacement(st)
+		return replacement(d, st)
+	case !st.Duplicate.IsZero() && st.Target == nil && d.Outranks(st.DuplicateProvenance):
+		return Decision{Action: Supersede, Memory: st.Duplicate}, nil
 	case !st.Duplicate.IsZero() && st.Target == nil:
 		return Decision{Action: Duplicate, Memory: st.Duplicate}, nil
 	case len(st.Echoes) > 0:
 		return Decision{Action: Echo, Memory: st.Echoes[0], Echoes: st.Echoes}, nil
 	case st.Target != nil:
-		return replacement(st)
+		return replacement(d, st)
 	default:
 		return Decision{Action: Insert}, nil
 	}
 }
 
 // replacement decides on a draft that is to take the place of its target.
-func replacement(st *Standing) (Decision, error) {
+func replacement(d *Draft, st *Standing) (Decision, error) {
 	switch {
 	case st.Target == nil:
 		return Decision{}, mem.ErrNotFound
@@ -135,7 +141,7 @@ func replacement(st *Standing) (Decision, error) {
 		return Decision{}, fmt.Errorf("%w: a memory is replaced in its own namespace only", mem.ErrForbidden)
 	case st.Target.Head.IsZero():
 		return Decision{}, fmt.Errorf("%w: the memory to replace has ended (%s)", mem.ErrConflict, st.Target.EndReason)
-	case st.Target.Same:
+	case st.Target.Same && !d.Outranks(st.Target.Provenance):
 		// The fact to replace already reads like the new one, as after a concurrent equal write.
 		return Decision{Action: Duplicate, Memory: st.Target.Head}, nil
 	case !st.Duplicate.IsZero() && st.Duplicate != st.Target.Head:

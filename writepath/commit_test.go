@@ -75,6 +75,44 @@ func TestDecide(t *testing.T) {
 	}
 }
 
+// TestDecideByTrust: what is said with more trust than before takes the place of what says the same,
+// and nothing else does.
+func TestDecideByTrust(t *testing.T) {
+	t.Parallel()
+	classes := []mem.Provenance{
+		"", mem.ProvenanceConversation, mem.ProvenanceSwapImport, mem.ProvenanceConsolidation, mem.ProvenanceLiveFetch, mem.ProvenanceDocument, mem.ProvenanceManual,
+	}
+	for _, mine := range classes {
+		for _, theirs := range classes {
+			for _, kind := range []mem.Kind{mem.KindFact, mem.KindRaw} {
+				want := writepath.Decision{Action: writepath.Duplicate, Memory: first}
+				if mine.Rank() > theirs.Rank() && kind != mem.KindRaw {
+					want.Action = writepath.Supersede
+				}
+				same := &writepath.Target{Own: true, Head: first, Same: true, Provenance: theirs}
+				for name, st := range map[string]writepath.Standing{
+					"":           {Duplicate: first, DuplicateProvenance: theirs},
+					"refresh":    {Duplicate: first, DuplicateProvenance: theirs, Target: same},
+					"correction": {Target: same},
+				} {
+					d := &writepath.Draft{Kind: kind, Provenance: mine}
+					if name == "correction" {
+						d.Supersedes = second
+					}
+					got, err := writepath.Decide(d, &st)
+					require.NoError(t, err)
+					require.Equal(t, want, got, "%s %s of %s over %s", name, kind, mine, theirs)
+				}
+			}
+		}
+	}
+	// What another one than the target says is in the way, whoever says it.
+	_, err := writepath.Decide(&writepath.Draft{Kind: mem.KindFact, Provenance: mem.ProvenanceManual}, &writepath.Standing{
+		Duplicate: third, DuplicateProvenance: mem.ProvenanceConversation, Target: &writepath.Target{Own: true, Head: first},
+	})
+	require.ErrorIs(t, err, mem.ErrConflict)
+}
+
 func TestPlan(t *testing.T) {
 	t.Parallel()
 	one := []*writepath.Draft{{}}

@@ -116,6 +116,12 @@ func (d *Draft) Prepare() {
 	d.ExpiresAt = d.ExpiresAt.Truncate(time.Microsecond)
 }
 
+// Outranks reports whether the draft is of higher trust than a memory that says the same, which it
+// then replaces: what a person states is not merely what an agent was told. Raw input states nothing.
+func (d *Draft) Outranks(p mem.Provenance) bool {
+	return d.Kind != mem.KindRaw && d.Provenance.Rank() > p.Rank()
+}
+
 // CheckExpiry refuses a draft whose time has run out by now, with an *mem.InvalidError that names
 // ExpiresAt. It is for what is asked for now: what was accepted before is carried out late.
 func (d *Draft) CheckExpiry(now time.Time) error {

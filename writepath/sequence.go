@@ -9,7 +9,7 @@ import (
 )
 
 // Sequence plans writes of one caller that are looked at together and committed together: each as if
-// those before it had been committed before it was looked at. None of them may replace a memory.
+// those before it had been committed before it was looked at. None of them may name what it replaces.
 type Sequence struct {
 	counts bool
 	// stored and handedOut are what the writes so far have stored, and have asked for once more.
@@ -50,7 +50,7 @@ func (s *Sequence) look(drafts []*Draft, st *State) (decisions []Decision, repla
 	own.Standings = slices.Clone(st.Standings)
 	for i, d := range drafts[:min(len(drafts), len(own.Standings))] {
 		if id, ok := s.stored[d.DedupeKey]; ok {
-			own.Standings[i].Duplicate = id
+			own.Standings[i].Duplicate, own.Standings[i].DuplicateProvenance = id, d.Provenance // of one caller
 		}
 	}
 	if len(s.handedOut) > 0 {

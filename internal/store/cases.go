@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -137,9 +138,9 @@ type Decision struct {
 }
 
 // ResolveCase carries a decision out, all of it or nothing, and returns what was changed: a
-// memory that was to be activated and has become a duplicate is closed. If there is nothing to
-// change there is no audit row. writepath.ErrStale reports a lost race, mem.ErrNotFound that the
-// case is gone.
+// memory that was to be activated and has become a duplicate is closed, and so is what it takes the
+// place of. If there is nothing to change there is no audit row. writepath.ErrStale reports a lost
+// race, mem.ErrNotFound that the case is gone.
 func (s *Store) ResolveCase(ctx context.Context, d *Decision) (conflict.Settlement, error) {
 	var settled conflict.Settlement
 	err := s.inTx(ctx, func(tx pgx.Tx) error {
@@ -168,7 +169,9 @@ func (s *Store) ResolveCase(ctx context.Context, d *Decision) (conflict.Settleme
 		if err != nil || settled.Already {
 			return err
 		}
-		settled.Changes = st.apply(settled.Changes)
+		if settled.Changes, err = st.apply(&settled, d.To); err != nil {
+			return err
+		}
 		st.add(func(ctx context.Context, q *queries.Queries) error {
 			_, err := q.CaseDecide(ctx, queries.CaseDecideParams{
 				State: string(settled.State), ResolvedAt: &d.Now, ResolvedBy: d.Actor, Tenant: st.tenant, FromID: uuid.UUID(d.From),
@@ -196,24 +199,47 @@ func (s *settling) side(ns acl.Namespace, id mem.ID) *mem.Memory {
 	return m
 }
 
-// apply adds the steps of what a decision came to, and returns what they do.
-func (s *settling) apply(changes []conflict.Change) []conflict.Change {
-	done := slices.Clone(changes)
-	for i, c := range changes {
+// apply adds the steps of what a decision came to, and returns what they do. mem.ErrConflict reports
+// that another memory has taken the place of the one that is to be activated, or could not stand beside
+// it.
+func (s *settling) apply(settled *conflict.Settlement, to mem.ID) ([]conflict.Change, error) {
+	var closing []mem.ID
+	for _, c := range settled.Changes {
+		if c.Effect == conflict.Close {
+			closing = append(closing, c.Memory)
+		}
+	}
+	r := s.rivals(closing)
+	var done []conflict.Change
+	var ended mem.ID
+	for _, c := range settled.Changes {
 		switch c.Effect {
 		case conflict.Activate:
-			if by := s.activate(c.Memory); !by.IsZero() {
-				done[i] = conflict.Change{Effect: conflict.Close, Memory: c.Memory, By: by}
+			switch {
+			case !r.newer.IsZero():
+				return nil, fmt.Errorf("%w: memory %s is newer and about the same thing", mem.ErrConflict, r.newer)
+			case settled.State == conflict.Coexist && slices.Contains(r.beaten, to):
+				return nil, fmt.Errorf("%w: of two memories about the same thing one stands", mem.ErrConflict)
+			}
+			for _, beaten := range r.beaten {
+				done = append(done, conflict.Change{Effect: conflict.Close, Memory: beaten, By: c.Memory})
+			}
+			if by := s.activate(c.Memory, r); !by.IsZero() {
+				ended, c = c.Memory, conflict.Change{Effect: conflict.Close, Memory: c.Memory, By: by}
 			}
 		case conflict.Close:
 			s.close(c.Memory, c.By)
 		case conflict.Withdraw:
 			s.withdraw(c.Memory)
 		case conflict.Recheck:
+			if c.Memory == ended {
+				continue
+			}
 			s.add(markCheck(s.tenant, s.ns, c.Memory, s.now))
 		}
+		done = append(done, c)
 	}
-	return done
+	return done, nil
 }
 
 // OpenCases returns the step that counts the open cases of a subtree.

@@ -215,7 +215,7 @@ func (s *Store) PutPolicy(ctx context.Context, v *mem.PolicyVersion, prior int, 
 
 // RetractTarget returns the steps that look at a memory to retract now.
 func (s *Store) RetractTarget(scope acl.Scope, own acl.Namespace, id mem.ID, now time.Time, out *writepath.Standing) []queries.Step {
-	return []queries.Step{lookAtTarget(scope, own, id, nil, now, out), hidden(scope, id, &out.TargetHidden)}
+	return []queries.Step{lookAtTarget(scope, own, id, nil, now, out), hidden(scope, own, id, &out.TargetHidden)}
 }
 
 // Retract closes a current memory of the caller's own namespace as wrong, with the audit row.

@@ -31,6 +31,7 @@ func (b *Batch) Probe(states ...*writepath.State) []queries.Step {
 		},
 	}
 	var keys [][]byte
+	var person bool
 	var names []entity.Mention
 	var targets []queries.Step
 	for i, w := range b.writes {
@@ -40,7 +41,8 @@ func (b *Batch) Probe(states ...*writepath.State) []queries.Step {
 			steps = append(steps, w.probeTicket(st))
 		}
 		for j, d := range w.drafts {
-			d.expired = nil
+			d.expired, d.cases = nil, nil
+			person = person || d.Provenance == mem.ProvenanceManual
 			keys, names = append(keys, d.DedupeKey[:]), append(names, d.Mentions...)
 			targets = append(targets, w.probeTarget(d, &st.Standings[j])...)
 		}
@@ -49,7 +51,7 @@ func (b *Batch) Probe(states ...*writepath.State) []queries.Step {
 		steps = append(steps, receipts)
 	}
 	if len(keys) > 0 {
-		steps = append(steps, b.probeDuplicates(keys, states))
+		steps = append(steps, b.probeDuplicates(keys, person, states))
 	}
 	// Behind the duplicates: of two looks at what changes, that at a chain's head must be the later
 	// one, which also sees that the head is the text by then.
@@ -64,11 +66,12 @@ func (b *Batch) Probe(states ...*writepath.State) []queries.Step {
 }
 
 // probeDuplicates returns the step that looks for current memories that say what a draft says, and
-// for those that have expired and stand in its place.
-func (b *Batch) probeDuplicates(keys [][]byte, states []*writepath.State) queries.Step {
+// for those that have expired and stand in its place; with cases, also for what a person's draft
+// would overturn.
+func (b *Batch) probeDuplicates(keys [][]byte, cases bool, states []*writepath.State) queries.Step {
 	return func(ctx context.Context, q *queries.Queries) error {
 		rows, err := q.MemoryDuplicateMany(ctx, queries.MemoryDuplicateManyParams{
-			Tenant: b.who().Tenant(), Namespace: b.who().Namespace().String(), DedupeKeys: keys,
+			Tenant: b.who().Tenant(), Namespace: b.who().Namespace().String(), DedupeKeys: keys, Cases: cases,
 		})
 		if err != nil || len(rows) == 0 {
 			return err
@@ -84,7 +87,9 @@ func (b *Batch) probeDuplicates(keys [][]byte, states []*writepath.State) querie
 				case r.ExpiresAt != nil && !w.Now.Before(*r.ExpiresAt):
 					d.expire(mem.ID(r.ID))
 				default:
-					states[i].Standings[j].Duplicate = mem.ID(r.ID)
+					st := &states[i].Standings[j]
+					st.Duplicate, st.DuplicateProvenance = mem.ID(r.ID), mem.Provenance(r.Provenance)
+					d.noteCases(st.Duplicate, r.OpenCases)
 				}
 			}
 		}
@@ -97,7 +102,7 @@ func (w *Write) probeTarget(d *draft, st *writepath.Standing) []queries.Step {
 	switch {
 	case !d.Supersedes.IsZero():
 		return append([]queries.Step{
-			lookAtTarget(w.Who.Scope(), w.Who.Namespace(), d.Supersedes, d.Draft, w.Now, st), hidden(w.Who.Scope(), d.Supersedes, &st.TargetHidden),
+			lookAtTarget(w.Who.Scope(), w.Who.Namespace(), d.Supersedes, d.Draft, w.Now, st), hidden(w.Who.Scope(), w.Who.Namespace(), d.Supersedes, &st.TargetHidden),
 		}, w.probeCases(d)...)
 	case d.ContentKey != "":
 		return append([]queries.Step{w.probeRefresh(d, st)}, w.probeCases(d)...)
@@ -118,7 +123,7 @@ func (w *Write) probeRefresh(d *draft, st *writepath.Standing) queries.Step {
 		case t.Expired:
 			d.expire(mem.ID(t.ID))
 		default:
-			st.Target = &writepath.Target{Own: true, Head: mem.ID(t.ID), Same: sameMemory(d.Draft, &storedMemory{
+			st.Target = &writepath.Target{Own: true, Head: mem.ID(t.ID), Provenance: mem.Provenance(t.Provenance), Same: sameMemory(d.Draft, &storedMemory{
 				key: t.DedupeKey, kind: t.Kind, source: t.Source, eventTime: t.EventTime, eventEnd: t.EventEnd, expiresAt: t.ExpiresAt,
 			})}
 		}
@@ -209,12 +214,15 @@ func (w *Write) meet(c *queries.CaptureByKeyManyRow, st *writepath.State) {
 // head of its chain with the draft that is to replace it, if there is one.
 func lookAtTarget(scope acl.Scope, own acl.Namespace, id mem.ID, d *writepath.Draft, now time.Time, st *writepath.Standing) queries.Step {
 	return func(ctx context.Context, q *queries.Queries) error {
-		t, err := q.MemoryTarget(ctx, queries.MemoryTargetParams{Tenant: scope.Tenant(), ID: uuid.UUID(id), Namespaces: scope.Namespaces(), Now: now})
+		t, err := q.MemoryTarget(ctx, queries.MemoryTargetParams{
+			Tenant: scope.Tenant(), ID: uuid.UUID(id), Namespaces: scope.Namespaces(), Own: own.String(), Now: now,
+		})
 		if err != nil {
 			return noRows(err)
 		}
 		st.Target = &writepath.Target{
 			Own: t.Namespace == own.String(), Head: mem.ID(value(t.HeadID)), EndReason: mem.EndReason(t.EndReason),
+			Provenance: mem.Provenance(value(t.HeadProvenance)),
 			Same: d != nil && value(t.HeadStatus) == string(mem.StatusActive) && sameMemory(d, &storedMemory{
 				key: t.HeadDedupeKey, kind: value(t.HeadKind), source: value(t.HeadSource),
 				eventTime: t.HeadEventTime, eventEnd: t.HeadEventEnd, expiresAt: t.HeadExpiresAt,

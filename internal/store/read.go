@@ -24,7 +24,7 @@ type Found struct {
 // Find returns the steps that look for one memory by id, ended or not, or with a non-zero
 // asOf for the version of its chain that was believed then. The statements sent are the same
 // whether the memory is there, invisible or missing.
-func (s *Store) Find(scope acl.Scope, id mem.ID, asOf, now time.Time, out *Found) []queries.Step {
+func (s *Store) Find(scope acl.Scope, own acl.Namespace, id mem.ID, asOf, now time.Time, out *Found) []queries.Step {
 	get := func(ctx context.Context, q *queries.Queries) error {
 		rows, err := q.MemoryGet(ctx, queries.MemoryGetParams{
 			Tenant: scope.Tenant(), Namespaces: scope.Namespaces(), ID: uuid.UUID(id),
@@ -39,7 +39,7 @@ func (s *Store) Find(scope acl.Scope, id mem.ID, asOf, now time.Time, out *Found
 			return keepFound(out, rows, now, err)
 		}
 	}
-	return []queries.Step{get, hidden(scope, id, &out.Hidden)}
+	return []queries.Step{get, hidden(scope, own, id, &out.Hidden)}
 }
 
 // keepFound keeps the one memory that a query brought, if it did.
@@ -55,10 +55,10 @@ func keepFound[R queries.MemoryGetRow | queries.MemoryGetAsOfRow | queries.Memor
 	return err
 }
 
-func hidden(scope acl.Scope, id mem.ID, out *bool) queries.Step {
+func hidden(scope acl.Scope, own acl.Namespace, id mem.ID, out *bool) queries.Step {
 	return func(ctx context.Context, q *queries.Queries) error {
 		ok, err := q.MemoryHidden(ctx, queries.MemoryHiddenParams{
-			Tenant: scope.Tenant(), ID: uuid.UUID(id), Namespaces: scope.Namespaces(),
+			Tenant: scope.Tenant(), ID: uuid.UUID(id), Namespaces: scope.Namespaces(), Own: own.String(),
 		})
 		if err == nil {
 			*out = ok
@@ -78,7 +78,7 @@ type Page struct {
 
 // History returns the steps that read the chain of a visible memory, newest first: at most
 // limit rows that are older than the row after of the chain, from the newest for the zero ID.
-func (s *Store) History(scope acl.Scope, id, after mem.ID, limit int, now time.Time, out *Page) []queries.Step {
+func (s *Store) History(scope acl.Scope, own acl.Namespace, id, after mem.ID, limit int, now time.Time, out *Page) []queries.Step {
 	list := func(ctx context.Context, q *queries.Queries) error {
 		rows, err := q.MemoryHistory(ctx, queries.MemoryHistoryParams{
 			Tenant: scope.Tenant(), Namespaces: scope.Namespaces(), ID: uuid.UUID(id),
@@ -93,11 +93,11 @@ func (s *Store) History(scope acl.Scope, id, after mem.ID, limit int, now time.T
 		return err
 	}
 	visible := func(ctx context.Context, q *queries.Queries) error {
-		t, err := q.MemoryTarget(ctx, queries.MemoryTargetParams{Tenant: scope.Tenant(), ID: uuid.UUID(id), Namespaces: scope.Namespaces(), Now: now})
-		out.Visible = err == nil && t.Status == string(mem.StatusActive)
+		_, err := q.MemoryTarget(ctx, queries.MemoryTargetParams{Tenant: scope.Tenant(), ID: uuid.UUID(id), Namespaces: scope.Namespaces(), Now: now})
+		out.Visible = err == nil
 		return noRows(err)
 	}
-	return []queries.Step{list, visible, hidden(scope, id, &out.Hidden)}
+	return []queries.Step{list, visible, hidden(scope, own, id, &out.Hidden)}
 }
 
 // Filter narrows a search. The zero Filter is the ordinary search over what is current.

@@ -2,14 +2,15 @@ package store
 
 import (
 	"context"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"github.com/memkernel/memkernel/acl"
 	"github.com/memkernel/memkernel/kernel/mem"
 	"github.com/memkernel/memkernel/queries"
 	"github.com/memkernel/memkernel/writepath"
-	"github.com/memkernel/memkernel/writepath/conflict"
 )
 
 // CheckJob adds the job that checks memories that are held, within their transaction.
@@ -52,53 +53,28 @@ func (b *Batch) send(ctx context.Context, parts []Part, steps []queries.Step) er
 	}
 }
 
-// openCase is a case that waits for a person, with its incoming memory, nil if that was erased.
-type openCase struct {
-	conflict.Case
-
-	from *mem.Memory
-}
-
-// maxOpenCases bounds how many cases one write overturns. A memory has at most MaxCandidates as
-// the incoming one; it is the other of as many as contradict it.
-const maxOpenCases = 1000
-
-// probeCases returns the step that finds the open cases that a draft would overturn, if it is a
+// probeCases returns the step that counts the open cases that a draft would overturn, if it is a
 // person's, and says what it replaces.
 func (w *Write) probeCases(d *draft) []queries.Step {
-	d.cases = nil
 	if d.Provenance != mem.ProvenanceManual {
 		return nil
 	}
-	ns := w.Who.Namespace()
 	return []queries.Step{func(ctx context.Context, q *queries.Queries) error {
 		rows, err := q.CaseOfTarget(ctx, queries.CaseOfTargetParams{
-			Tenant: w.Who.Tenant(), Namespace: ns.String(), Target: optionalID(d.Supersedes), ContentKey: optional(d.ContentKey),
-			Now: w.Now, MaxRows: maxOpenCases,
+			Tenant: w.Who.Tenant(), Namespace: w.Who.Namespace().String(), Target: optionalID(d.Supersedes), ContentKey: optional(d.ContentKey),
 		})
-		d.cases = nil
 		for _, r := range rows {
-			c := openCase{Case: conflict.Case{
-				Namespace: ns, From: mem.ID(r.FromID), To: mem.ID(r.ToID), State: conflict.Open,
-				Action: conflict.Action(r.Action), Reason: conflict.Reason(r.Reason),
-			}}
-			if r.FromStatus != nil {
-				c.from = &mem.Memory{ID: c.From, Namespace: ns, Status: mem.Status(*r.FromStatus)}
-				if !r.FromCurrent {
-					c.from.ValidTo = w.Now // when does not matter
-				}
-			}
-			d.cases = append(d.cases, c)
+			d.noteCases(mem.ID(r.ID), r.OpenCases)
 		}
 		return err
 	}}
 }
 
 // Overturns counts the cases that the write settles if that is decided on its drafts.
-func (w *Write) Overturns(decisions []writepath.Decision) (n int) {
+func (w *Write) Overturns(decisions []writepath.Decision) (n int64) {
 	for i, dec := range decisions {
 		if d := w.drafts[i]; dec.Action == writepath.Supersede && !d.Held {
-			n += len(d.cases)
+			n += d.cases[dec.Memory]
 		}
 	}
 	return n
@@ -111,24 +87,17 @@ func (d *stored) overturn() []queries.Step {
 	if d.Provenance != mem.ProvenanceManual {
 		return nil
 	}
-	w, cases := d.of, int64(len(d.cases))
-	tenant, ns, victim := w.Who.Tenant(), w.Who.Namespace().String(), d.victim
-	by := mem.Memory{ID: d.ID, Namespace: w.Who.Namespace(), Provenance: d.Provenance, Supersedes: victim}
-	var marks []queries.Step
-	for i := range d.cases {
-		settled, err := conflict.Overturn(&d.cases[i].Case, &by, conflict.Sides{From: d.cases[i].from})
-		if err != nil {
-			cases-- // it is about another head than the one that is to be replaced; that is noticed
-			continue
-		}
-		for _, change := range settled.Changes {
-			marks = append(marks, markCheck(tenant, ns, change.Memory, w.Now))
-		}
-	}
-	return append([]queries.Step{func(ctx context.Context, q *queries.Queries) error {
+	cases := d.cases[d.victim]
+	return []queries.Step{overturn(d.of.Who.Namespace(), d.victim, d.of.Who.Actor(), d.of.Now, &cases)}
+}
+
+// overturn returns the step that settles the open cases about a memory that a person has replaced
+// and that is locked; cases is how many there must be, nil for any.
+func overturn(ns acl.Namespace, victim mem.ID, actor string, now time.Time, cases *int64) queries.Step {
+	return func(ctx context.Context, q *queries.Queries) error {
 		_, err := q.CaseOverturn(ctx, queries.CaseOverturnParams{
-			Tenant: tenant, Namespace: ns, ID: uuid.UUID(victim), ResolvedAt: &w.Now, ResolvedBy: w.Who.Actor(), Cases: cases,
+			Tenant: ns.Tenant(), Namespace: ns.String(), ID: uuid.UUID(victim), ResolvedAt: &now, ResolvedBy: actor, Cases: cases,
 		})
 		return err
-	}}, marks...)
+	}
 }

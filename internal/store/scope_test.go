@@ -54,7 +54,7 @@ func reach(t *testing.T, k *kerneltest.Kit, scope acl.Scope, ids []mem.ID) map[m
 	for _, id := range ids {
 		var found store.Found
 		var page store.Page
-		steps := append(s.Find(scope, id, time.Time{}, time.Time{}, &found), s.History(scope, id, mem.ID{}, 10, time.Time{}, &page)...)
+		steps := append(s.Find(scope, acl.Namespace{}, id, time.Time{}, time.Time{}, &found), s.History(scope, acl.Namespace{}, id, mem.ID{}, 10, time.Time{}, &page)...)
 		require.NoError(t, queries.Pipeline(ctx, k.Pool, steps...))
 		if found.Memory != nil {
 			seen[found.Memory.ID] = true

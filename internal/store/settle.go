@@ -24,8 +24,7 @@ type settling struct {
 	place      place
 	now        time.Time
 	rows       map[mem.ID]settleRow
-	// twins stand in the place of the memory that may be activated: the copy of its text, and what
-	// is about the same thing.
+	// twins stand in the place of the memory that may be activated; see rivals.
 	twins []queries.SettleTwinsRow
 
 	steps []queries.Step
@@ -76,10 +75,14 @@ func lockSettling(
 	if !activates.IsZero() {
 		steps = append(steps, func(ctx context.Context, q *queries.Queries) error {
 			rows, err := q.SettleTwins(ctx, queries.SettleTwinsParams{Tenant: s.tenant, Namespace: s.ns, ID: uuid.UUID(activates), Now: now})
-			if err == nil {
-				s.twins = rows
+			if err != nil {
+				return err
 			}
-			return err
+			s.twins = rows
+			for _, t := range rows {
+				s.rows[mem.ID(t.ID)] = settleRow{current: !t.Expired, status: mem.StatusActive, length: int64(t.TermsLength)}
+			}
+			return nil
 		})
 	}
 	return s, mapErr(queries.Pipeline(ctx, tx, append(steps, more...)...))
@@ -112,27 +115,6 @@ func (s *settling) setStatus(id mem.ID, status mem.Status) {
 	})
 	row.status = status
 	s.become(id, row)
-}
-
-// activate makes a memory active. If another stands in its place by now, it is that one's
-// duplicate and is closed in its favour: by tells which. The end of one that has expired is put on
-// record first.
-func (s *settling) activate(id mem.ID) (by mem.ID) {
-	for _, t := range s.twins {
-		twin := mem.ID(t.ID)
-		row, known := s.rows[twin]
-		switch {
-		case t.Expired:
-			s.steps = append(s.steps, expire(s.tenant, s.ns, s.place, twin, s.now)...)
-			s.rowsDelta, s.lengthDelta = s.rowsDelta-1, s.lengthDelta-int64(t.TermsLength)
-		case known && !row.current: // it was closed just now
-		default:
-			s.close(id, twin)
-			return twin
-		}
-	}
-	s.setStatus(id, mem.StatusActive)
-	return mem.ID{}
 }
 
 func (s *settling) close(id, by mem.ID) {
@@ -206,7 +188,11 @@ func (v *Verdict) Changes() bool {
 // to end.
 func (s *Store) Settle(ctx context.Context, v *Verdict) error {
 	in := v.Question.Incoming
-	ids := []mem.ID{in.ID}
+	ids, want := []mem.ID{in.ID}, map[mem.ID]mem.Status{in.ID: in.Status}
+	for i := range v.Question.Candidates {
+		c := v.Question.Candidates[i].Memory
+		want[c.ID] = c.Status
+	}
 	for _, p := range v.Outcome.Pairs {
 		if p.Action != conflict.KeepBoth {
 			ids = append(ids, p.Candidate)
@@ -216,10 +202,9 @@ func (s *Store) Settle(ctx context.Context, v *Verdict) error {
 		var activates mem.ID
 		var others int64
 		attempt := 0
-		more := []queries.Step{v.Check.hold(&attempt)}
+		more := []queries.Step{v.Check.hold(&attempt), countOthers(in.Namespace, in.ID, nil, &others)}
 		if v.Outcome.Status == mem.StatusActive {
 			activates = in.ID
-			more = append(more, countOthers(in.Namespace, in.ID, nil, &others))
 		}
 		st, err := lockSettling(ctx, tx, in.Namespace, v.Now, ids, activates, more...)
 		if err != nil {
@@ -229,20 +214,20 @@ func (s *Store) Settle(ctx context.Context, v *Verdict) error {
 			return ErrFenced
 		}
 		for _, id := range ids {
-			want := mem.StatusActive
-			if id == in.ID {
-				want = in.Status
-			}
-			if row := st.rows[id]; !row.current || row.status != want {
+			if row := st.rows[id]; !row.current || row.status != want[id] {
 				return fmt.Errorf("%w: memory %s is not as it was shown", writepath.ErrStale, id)
 			}
 		}
-		if !activates.IsZero() && others == 0 {
+		out := *v.Outcome
+		if others > 0 {
+			out = out.Questioned()
+		}
+		if out.Status == mem.StatusActive {
 			if err := s.WithTx(tx).unshown(ctx, v); err != nil {
 				return err
 			}
 		}
-		v.settle(st, others)
+		v.settle(st, &out)
 		return st.run(ctx, tx)
 	})
 }
@@ -277,18 +262,26 @@ func countOthers(ns acl.Namespace, from mem.ID, but *uuid.UUID, out *int64) quer
 }
 
 // settle adds the steps. What is to be closed in favour of the incoming memory comes first: that
-// one may turn out to be a duplicate, and be closed itself.
-func (v *Verdict) settle(st *settling, others int64) {
+// one may turn out to be a duplicate, and be closed itself. One that comes too late closes nothing.
+func (v *Verdict) settle(st *settling, out *conflict.Outcome) {
 	in := v.Question.Incoming
 	record := func(memory mem.ID, detail *audit.Detail) {
 		event := v.Event(memory, detail)
 		st.add(appendEvent(&event))
 	}
-	for i := range v.Outcome.Pairs {
-		p := &v.Outcome.Pairs[i]
+	r := &rivals{}
+	if out.Status == mem.StatusActive {
+		r = st.rivals(out.With(conflict.Supersede))
+	}
+	for i := range out.Pairs {
+		p := &out.Pairs[i]
 		switch p.Action {
 		case conflict.Supersede:
+			if !r.newer.IsZero() {
+				continue
+			}
 			st.close(p.Candidate, in.ID)
+			v.overturn(st, p.Candidate)
 			var d audit.Detail
 			d.Str("effect", string(conflict.Close)).Str("by", in.ID.String())
 			record(p.Candidate, describePair(&d, p))
@@ -304,18 +297,36 @@ func (v *Verdict) settle(st *settling, others int64) {
 		st.add(appendEvent(v.Note))
 	}
 	var d audit.Detail
-	switch {
-	case v.Outcome.Status == mem.StatusDisputed:
+	switch out.Status {
+	case mem.StatusDisputed:
 		st.setStatus(in.ID, mem.StatusDisputed)
-		record(in.ID, d.Str("effect", "dispute").Str("reason", string(v.Outcome.Reason)))
-	case v.Outcome.Status == mem.StatusActive && others == 0:
-		if by := st.activate(in.ID); by.IsZero() {
-			record(in.ID, d.Str("effect", string(conflict.Activate)).Str("reason", string(v.Outcome.Reason)))
-		} else {
+		record(in.ID, d.Str("effect", "dispute").Str("reason", string(out.Reason)))
+	case mem.StatusActive:
+		by := st.activate(in.ID, r)
+		for _, beaten := range r.beaten {
+			v.overturn(st, beaten)
+			var d audit.Detail
+			record(beaten, d.Str("effect", string(conflict.Close)).Str("by", in.ID.String()).Str("reason", string(conflict.ReasonReplaces)))
+		}
+		switch {
+		case by.IsZero():
+			record(in.ID, d.Str("effect", string(conflict.Activate)).Str("reason", string(out.Reason)))
+		case by == r.newer:
+			record(in.ID, d.Str("effect", string(conflict.Close)).Str("by", by.String()).Str("reason", "refreshed"))
+		default:
 			record(in.ID, d.Str("effect", string(conflict.Close)).Str("by", by.String()).Str("reason", "duplicate"))
 		}
+	case mem.StatusHeld: // it stays so, which is no outcome
 	}
 	st.add(v.Check.done())
+}
+
+// overturn settles the cases about a memory that was closed just now, if it was a person's that it
+// was closed in favour of.
+func (v *Verdict) overturn(st *settling, victim mem.ID) {
+	if in := v.Question.Incoming; in.Provenance == mem.ProvenanceManual {
+		st.add(overturn(in.Namespace, victim, in.Actor, v.Now, nil))
+	}
 }
 
 func describePair(d *audit.Detail, p *conflict.PairOutcome) *audit.Detail {

@@ -48,8 +48,15 @@ type draft struct {
 	// expired are memories in the draft's place, with its text or its key, that have expired and
 	// have no end on record.
 	expired []mem.ID
-	// cases are open, about what the draft is to replace.
-	cases []openCase
+	// cases counts the open ones about what the draft, which is a person's, may replace.
+	cases map[mem.ID]int64
+}
+
+func (d *draft) noteCases(about mem.ID, open int64) {
+	if d.cases == nil {
+		d.cases = map[mem.ID]int64{}
+	}
+	d.cases[about] = open
 }
 
 // expire notes a memory that has expired and stands in the draft's place.

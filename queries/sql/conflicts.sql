@@ -119,16 +119,24 @@ WHERE near.id <> @memory_id AND m.namespace = @namespace AND m.t_valid_to IS NUL
 ORDER BY near.pos
 LIMIT @max_rows;
 
--- CheckHead finds what a held memory is to replace by now: for one that is about something, the
--- current memory that is about the same, if it is not the newer one; for another, what is current
--- of what its writer named.
+-- CheckHead finds what a held memory is to replace by now: what is current of what its writer
+-- named, be it held or disputed; but of what is about something and in sight, the memory that is about
+-- the same, if it is not the newer one.
 -- name: CheckHead :many
-SELECT h.id FROM memkernel.memory_objects AS m
-JOIN memkernel.memory_objects AS h ON h.tenant = m.tenant AND h.namespace = m.namespace AND h.status = 'active'
-    AND h.t_valid_to IS NULL AND (h.expires_at IS NULL OR h.expires_at > @now::timestamptz) AND h.id <> m.id
-    AND CASE WHEN m.content_key IS NULL THEN h.id = memkernel.current_head(m.tenant, m.namespace, sqlc.narg('replaces')::uuid)
-        ELSE h.content_key = m.content_key AND (h.t_valid_from, h.id) < (m.t_valid_from, m.id) END
-WHERE m.tenant = @tenant AND m.namespace = @namespace AND m.id = @memory_id
+SELECT w.id FROM (
+    SELECT h.id, 1 AS pos FROM memkernel.memory_objects AS m
+    JOIN memkernel.memory_objects AS h ON h.tenant = m.tenant AND h.namespace = m.namespace
+        AND h.id = memkernel.current_head(@tenant, @namespace, sqlc.narg('replaces')::uuid)
+        AND (h.status <> 'active' OR m.content_key IS NULL) AND (h.expires_at IS NULL OR h.expires_at > @now::timestamptz)
+    WHERE m.tenant = @tenant AND m.namespace = @namespace AND m.id = @memory_id AND h.id <> m.id
+    UNION ALL
+    SELECT h.id, 2 AS pos FROM memkernel.memory_objects AS m
+    JOIN memkernel.memory_objects AS h ON h.tenant = m.tenant AND h.namespace = m.namespace AND h.content_key = m.content_key
+        AND h.t_valid_to IS NULL AND h.status = 'active' AND (h.expires_at IS NULL OR h.expires_at > @now::timestamptz)
+        AND (h.t_valid_from, h.id) < (m.t_valid_from, m.id)
+    WHERE m.tenant = @tenant AND m.namespace = @namespace AND m.id = @memory_id
+) AS w
+ORDER BY w.pos
 LIMIT 1;
 
 -- CheckMemoryMany reads memories for a worker, held, disputed and ended ones too, which shows
@@ -212,10 +220,13 @@ LIMIT @max_rows
 FOR UPDATE;
 
 -- SettleTwins finds what stands in the place of a memory that is out of sight, because it was held
--- or disputed: the copy of its text and what is about the same. It holds them as they are, those
--- too that have expired and have no end on record.
+-- or disputed: the copy of its text and what is about the same, and whether it is older. It holds them
+-- as they are, those too that have expired and have no end on record.
 -- name: SettleTwins :many
-SELECT d.id, d.terms_length, coalesce(d.expires_at <= @now::timestamptz, false)::boolean AS expired
+SELECT d.id, d.terms_length, coalesce(d.expires_at <= @now::timestamptz, false)::boolean AS expired,
+    (d.dedupe_key = m.dedupe_key)::boolean AS same_text,
+    ((d.t_valid_from, d.id) < (m.t_valid_from, m.id))::boolean AS older,
+    d.provenance, m.provenance AS own_provenance
 FROM memkernel.memory_objects AS m
 JOIN memkernel.memory_objects AS d ON d.tenant = m.tenant AND d.namespace = m.namespace
     AND (d.dedupe_key = m.dedupe_key OR d.content_key = m.content_key)
@@ -319,30 +330,36 @@ WITH moved AS (
 )
 SELECT memkernel.expect(count(*), 1) FROM moved;
 
--- CaseOfTarget finds the open cases about what a write is to replace, which is what is current of
--- a memory that it names, or about the same thing; with the incoming memory of each as it is.
+-- CaseOfTarget counts the open cases about what a write is to replace, which is what is current of
+-- a memory that it names, or about the same thing.
 -- name: CaseOfTarget :many
-SELECT c.from_id, c.to_id, c.action, c.reason, f.status AS from_status,
-    (f.t_valid_to IS NULL AND (f.expires_at IS NULL OR f.expires_at > @now::timestamptz))::boolean AS from_current
+SELECT h.id, (
+    SELECT count(*) FROM memkernel.conflict_cases AS c
+    WHERE c.tenant = @tenant AND c.namespace = @namespace AND c.state = 'open' AND (c.from_id = h.id OR c.to_id = h.id)) AS open_cases
 FROM (SELECT coalesce(memkernel.current_head(@tenant, @namespace, sqlc.narg('target')::uuid), (
     SELECT m.id FROM memkernel.memory_objects AS m
     WHERE m.tenant = @tenant AND m.namespace = @namespace AND m.content_key = sqlc.narg('content_key')::text
-        AND m.t_valid_to IS NULL AND m.status = 'active')) AS id) AS h
-JOIN memkernel.conflict_cases AS c ON c.tenant = @tenant AND c.namespace = @namespace AND c.state = 'open'
-    AND (c.from_id = h.id OR c.to_id = h.id)
-LEFT JOIN memkernel.memory_objects AS f ON f.tenant = @tenant AND f.namespace = @namespace AND f.id = c.from_id
-ORDER BY c.from_id, c.to_id
-LIMIT @max_rows;
+        AND m.t_valid_to IS NULL AND m.status = 'active'))::uuid AS id) AS h
+WHERE h.id IS NOT NULL
+LIMIT 1;
 
--- CaseOverturn moves the open cases about a memory on, of which there must be as many as were
--- found.
+-- CaseOverturn moves the open cases about a memory that a person has replaced on: as many as were
+-- counted, if that is given, or MK001. What was held or set aside because of it is checked anew.
 -- name: CaseOverturn :one
 WITH moved AS (
     UPDATE memkernel.conflict_cases AS c SET state = 'overturned', resolved_at = @resolved_at, resolved_by = @resolved_by::text
     WHERE c.tenant = @tenant AND c.namespace = @namespace AND c.state = 'open' AND (c.from_id = @id OR c.to_id = @id)
     RETURNING c.from_id
+), marked AS (
+    INSERT INTO memkernel.conflict_checks (tenant, memory_id, namespace, marked_at, due_at)
+    SELECT @tenant, f.id, @namespace, @resolved_at, @resolved_at
+    FROM moved AS o
+    JOIN memkernel.memory_objects AS f ON f.tenant = @tenant AND f.namespace = @namespace AND f.id = o.from_id
+        AND f.t_valid_to IS NULL AND f.status <> 'active' AND f.id <> @id
+    ORDER BY f.id
+    ON CONFLICT DO NOTHING
 )
-SELECT memkernel.expect(count(*), @cases::bigint) FROM moved;
+SELECT memkernel.expect(count(*), coalesce(sqlc.narg('cases')::bigint, count(*))) FROM moved;
 
 -- CaseStats counts the open cases of a subtree.
 -- name: CaseStats :one

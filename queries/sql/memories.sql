@@ -106,9 +106,15 @@ WITH closed AS (
 SELECT memkernel.expect(count(*), 1) FROM closed;
 
 -- MemoryDuplicateMany finds the one copy of each text in the writer's own namespace that has no end
--- on record: the current one, or one that has expired.
+-- on record: the current one, or one that has expired; and, if asked to, how many open cases are about
+-- it.
 -- name: MemoryDuplicateMany :many
-SELECT m.id, m.dedupe_key, m.expires_at FROM memkernel.memory_objects AS m
+SELECT m.id, m.dedupe_key, m.expires_at, m.provenance,
+    (CASE WHEN @cases::boolean THEN (
+        SELECT count(*) FROM memkernel.conflict_cases AS c
+        WHERE c.tenant = m.tenant AND c.namespace = m.namespace AND c.state = 'open' AND (c.from_id = m.id OR c.to_id = m.id))
+    ELSE 0 END)::bigint AS open_cases
+FROM memkernel.memory_objects AS m
 WHERE m.tenant = @tenant AND m.namespace = @namespace AND m.dedupe_key = ANY((SELECT @dedupe_keys::bytea[])::bytea[])
     AND m.t_valid_to IS NULL AND m.status = 'active'
 LIMIT 100000;
@@ -116,7 +122,7 @@ LIMIT 100000;
 -- MemoryRefreshed finds the current memory of the writer's own namespace that is about the same
 -- thing, and says whether it has expired.
 -- name: MemoryRefreshed :one
-SELECT m.id, m.dedupe_key, m.kind, m.event_time, m.event_end, m.source, m.expires_at,
+SELECT m.id, m.dedupe_key, m.kind, m.event_time, m.event_end, m.source, m.expires_at, m.provenance,
     coalesce(m.expires_at <= @now::timestamptz, false)::boolean AS expired
 FROM memkernel.memory_objects AS m
 WHERE m.tenant = @tenant AND m.namespace = @namespace AND m.content_key = @content_key::text
@@ -147,21 +153,24 @@ WITH held AS (
 SELECT memkernel.expect(count(*), cardinality((SELECT @ids::text[])::text[])) FROM held;
 
 -- MemoryTarget describes a visible memory and what is current of what it has become, be it held
--- or disputed, for a write that wants to change it.
+-- or disputed, for a write that wants to change it. One that is held or disputed itself is there in
+-- the writer's own namespace only.
 -- name: MemoryTarget :one
-SELECT m.namespace, m.status, coalesce(m.end_reason, CASE WHEN m.expires_at <= @now::timestamptz THEN 'expired' ELSE '' END)::text AS end_reason,
+SELECT m.namespace, coalesce(m.end_reason, CASE WHEN m.expires_at <= @now::timestamptz THEN 'expired' ELSE '' END)::text AS end_reason,
     h.id AS head_id, h.status AS head_status, h.dedupe_key AS head_dedupe_key, h.kind AS head_kind,
-    h.event_time AS head_event_time, h.event_end AS head_event_end, h.source AS head_source, h.expires_at AS head_expires_at
+    h.event_time AS head_event_time, h.event_end AS head_event_end, h.source AS head_source, h.expires_at AS head_expires_at,
+    h.provenance AS head_provenance
 FROM memkernel.memory_objects AS m
 LEFT JOIN memkernel.memory_objects AS h ON h.tenant = m.tenant AND h.namespace = m.namespace
     AND h.id = memkernel.current_head(m.tenant, m.namespace, m.id) AND (h.expires_at IS NULL OR h.expires_at > @now::timestamptz)
-WHERE m.tenant = @tenant AND m.id = @id AND m.namespace = ANY(@namespaces::text[]);
+WHERE m.tenant = @tenant AND m.id = @id AND m.namespace = ANY(@namespaces::text[]) AND (m.status = 'active' OR m.namespace = @own);
 
 -- MemoryHidden tells the audit log, and nobody else, whether an id that was not found exists
--- in the tenant, where the caller does not see it.
+-- in the tenant, where the caller does not see it. That its own is held or disputed is no secret.
 -- name: MemoryHidden :one
 SELECT EXISTS (SELECT 1 FROM memkernel.memory_objects AS m
-    WHERE m.tenant = @tenant AND m.id = @id AND NOT m.namespace = ANY(@namespaces::text[]));
+    WHERE m.tenant = @tenant AND m.id = @id
+        AND NOT (m.namespace = ANY(@namespaces::text[]) AND (m.status = 'active' OR m.namespace = @own)));
 
 -- MemoryGet reads one visible memory, ended or not. With as_of, the version of its chain
 -- that was believed at that time.

@@ -98,10 +98,11 @@ func (o *Outcome) With(a Action) []mem.ID {
 // case is opened about, or that a failing judge has not compared with every neighbour, closes
 // nothing either, not even what its writer wants replaced: a memory whose own standing is open must not end another, since an end is
 // not taken back. Otherwise it supersedes every candidate it contradicts or is to replace. A held memory is
-// released by a check that was complete and opened no case.
+// released by a check that was complete and opened no case, and so is a disputed one: it is checked anew
+// when a person has replaced what it was set aside for.
 //
 // It is pure and deterministic, and the order of the candidates has no bearing. Deciding anew
-// after an outcome was applied finds a disputed or ended memory and changes nothing. The error
+// after an outcome was applied changes nothing but to ask for the same cases. The error
 // is that of Question.Validate, or ErrJudgement; then nothing may be done.
 func Decide(p Policy, q *Question, j *Judgement) (Outcome, error) {
 	if err := q.Validate(); err != nil {
@@ -160,7 +161,7 @@ func (p Policy) pair(in *mem.Memory, c *Candidate, v Verdict, f Fault) (Action, 
 // replace carries out what the writer asked for: a write that was not held would have done so
 // at once, whatever the policy, the kinds and the ranks.
 func replace(in, old *mem.Memory) (Action, Reason) {
-	if r := over(in, old); r != "" {
+	if r := over(in, old); r != "" && r != ReasonCandidateInactive {
 		return KeepBoth, r
 	}
 	return Supersede, ReasonReplaces
@@ -184,7 +185,7 @@ func settle(in, old *mem.Memory) (Action, Reason) {
 // untouchable returns why a pair is none of the conflict check's business, or "".
 func untouchable(p Policy, in, old *mem.Memory) Reason {
 	switch r := over(in, old); {
-	case p.Review == mem.ReviewOff && r != ReasonIncomingEnded && r != ReasonIncomingDisputed:
+	case p.Review == mem.ReviewOff && r != ReasonIncomingEnded:
 		return ReasonReviewOff
 	case r != "":
 		return r
@@ -200,8 +201,6 @@ func over(in, old *mem.Memory) Reason {
 	switch {
 	case !in.Current():
 		return ReasonIncomingEnded
-	case in.Status == mem.StatusDisputed:
-		return ReasonIncomingDisputed
 	case old.ID == in.ID:
 		return ReasonCandidateIncoming
 	case old.Namespace != in.Namespace:

@@ -2,6 +2,7 @@ package conflict_test
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -59,7 +60,7 @@ func TestDecideOnePair(t *testing.T) {
 		"old held":      {change: func(_, old *mem.Memory) { old.Status = mem.StatusHeld }, action: conflict.KeepBoth, reason: conflict.ReasonCandidateInactive},
 		"old disputed":  {change: func(_, old *mem.Memory) { old.Status = mem.StatusDisputed }, action: conflict.KeepBoth, reason: conflict.ReasonCandidateInactive},
 		"new ended":     {change: func(in, _ *mem.Memory) { in.ValidTo = day(9) }, action: conflict.KeepBoth, reason: conflict.ReasonIncomingEnded},
-		"new disputed":  {change: func(in, _ *mem.Memory) { in.Status = mem.StatusDisputed }, action: conflict.KeepBoth, reason: conflict.ReasonIncomingDisputed},
+		"new disputed":  {change: func(in, _ *mem.Memory) { in.Status = mem.StatusDisputed }, action: conflict.Supersede, reason: conflict.ReasonMoreRecent},
 		"itself":        {change: func(in, old *mem.Memory) { old.ID = in.ID }, action: conflict.KeepBoth, reason: conflict.ReasonCandidateIncoming},
 		"near enough":   {cosine: cosine(0.76), action: conflict.Supersede, reason: conflict.ReasonMoreRecent},
 		"too far":       {cosine: cosine(0.7599), action: conflict.KeepBoth, reason: conflict.ReasonTooFar},
@@ -295,7 +296,8 @@ func TestDecideReplaces(t *testing.T) {
 		"review":    {change: func(p *conflict.Policy, _ *conflict.Question) { p.Review = mem.ReviewAll }, action: conflict.Supersede, reason: conflict.ReasonReplaces, status: mem.StatusActive},
 		"off":       {change: func(p *conflict.Policy, _ *conflict.Question) { p.Review = mem.ReviewOff }, action: conflict.Supersede, reason: conflict.ReasonReplaces, status: mem.StatusActive},
 		"ended":     {change: func(_ *conflict.Policy, q *conflict.Question) { q.Candidates[0].Memory.ValidTo = day(9) }, action: conflict.KeepBoth, reason: conflict.ReasonCandidateEnded, status: mem.StatusActive, outcome: conflict.KeepBoth},
-		"disputed":  {change: func(_ *conflict.Policy, q *conflict.Question) { q.Candidates[0].Memory.Status = mem.StatusDisputed }, action: conflict.KeepBoth, reason: conflict.ReasonCandidateInactive, status: mem.StatusActive, outcome: conflict.KeepBoth},
+		"disputed":  {change: func(_ *conflict.Policy, q *conflict.Question) { q.Candidates[0].Memory.Status = mem.StatusDisputed }, action: conflict.Supersede, reason: conflict.ReasonReplaces, status: mem.StatusActive},
+		"held":      {change: func(_ *conflict.Policy, q *conflict.Question) { q.Candidates[0].Memory.Status = mem.StatusHeld }, action: conflict.Supersede, reason: conflict.ReasonReplaces, status: mem.StatusActive},
 		"elsewhere": {change: func(_ *conflict.Policy, q *conflict.Question) { q.Candidates[0].Memory.Namespace = ns(t, "acme") }, action: conflict.KeepBoth, reason: conflict.ReasonOtherNamespace, status: mem.StatusActive, outcome: conflict.KeepBoth},
 		"loses": {
 			change: func(_ *conflict.Policy, q *conflict.Question) {
@@ -323,4 +325,70 @@ func TestDecideReplaces(t *testing.T) {
 		require.Equal(t, tc.status, out.Status, name)
 		require.Equal(t, tc.outcome, out.Action, name)
 	}
+}
+
+// One that was set aside is released by a check that finds nothing against it, stays there if it
+// loses, and closes what it beats only when it is released.
+func TestDecideDisputed(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		change  func(in, old *mem.Memory)
+		verdict conflict.Verdict
+		action  conflict.Action
+		status  mem.Status
+	}{
+		"nothing against it": {verdict: said(conflict.Unrelated, 100), action: conflict.KeepBoth, status: mem.StatusActive},
+		"wins":               {verdict: contradicted(95), action: conflict.Supersede, status: mem.StatusActive},
+		"loses":              {change: func(_, old *mem.Memory) { old.Provenance = mem.ProvenanceManual }, verdict: contradicted(95), action: conflict.Dispute},
+		"in question":        {verdict: contradicted(10), action: conflict.OpenCase},
+		"has ended":          {change: func(in, _ *mem.Memory) { in.ValidTo = day(9) }, verdict: contradicted(95), action: conflict.KeepBoth},
+	} {
+		in, old := fact(t, 5, "Ana lives in Bern"), fact(t, 3, "Ana lives in Oslo")
+		in.Status = mem.StatusDisputed
+		if tc.change != nil {
+			tc.change(in, old)
+		}
+		out := decide(t, auto(), ask(in, old), tc.verdict)
+		require.Equal(t, tc.action, out.Action, name)
+		require.Equal(t, tc.status, out.Status, name)
+	}
+	in := fact(t, 5, "Ana lives in Bern")
+	in.Status = mem.StatusDisputed
+	out, err := conflict.Decide(auto(), ask(in, fact(t, 3, "Ana lives in Oslo")), &conflict.Judgement{Verdicts: make([]conflict.Verdict, 1), Fault: conflict.FaultModelDown})
+	require.NoError(t, err)
+	require.Empty(t, out.Status, "nobody has looked")
+}
+
+// While a case of an earlier check is open about a memory it closes nothing, and what is out of
+// sight stays there.
+func TestQuestioned(t *testing.T) {
+	t.Parallel()
+	r := rng(6)
+	var superseded, released int
+	for range rounds {
+		p, q, j := anyCase(t, r)
+		out, err := conflict.Decide(p, q, j)
+		require.NoError(t, err)
+		was, closes := snapshotOf(&out), out.With(conflict.Supersede)
+		got := out.Questioned()
+		require.Equal(t, was, snapshotOf(&out), "the outcome itself stays")
+		require.Empty(t, got.With(conflict.Supersede))
+		require.Subset(t, got.With(conflict.OpenCase), closes)
+		require.NotEqual(t, mem.StatusActive, got.Status)
+		require.NotEqual(t, conflict.Supersede, got.Action)
+		superseded += len(closes)
+		if out.Status == mem.StatusActive {
+			released++
+			continue
+		}
+		require.Equal(t, out.Status, got.Status)
+	}
+	require.NotZero(t, superseded)
+	require.NotZero(t, released)
+}
+
+func snapshotOf(o *conflict.Outcome) conflict.Outcome {
+	out := *o
+	out.Pairs = slices.Clone(o.Pairs)
+	return out
 }

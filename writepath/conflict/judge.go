@@ -20,7 +20,7 @@ type Question struct {
 	// Candidates are its neighbours, at most MaxCandidates, each once, in any order.
 	Candidates []Candidate
 	// Replaces is the candidate that whoever wrote the incoming memory wants replaced by it, zero
-	// for none. What the judge says of that one has no bearing.
+	// for none. What the judge says of that one has no bearing, and it may be held or disputed.
 	Replaces mem.ID
 	// Local keeps the incoming text from every model, for example because its classification
 	// does not let it go where the model is. The rules then judge alone.

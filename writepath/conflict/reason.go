@@ -8,7 +8,7 @@ const (
 	ReasonNoCandidates      Reason = "no_candidates"        // nothing to compare with
 	ReasonReviewOff         Reason = "review_off"           // the policy wants no conflicts looked for
 	ReasonIncomingEnded     Reason = "incoming_ended"       // the incoming memory is not current any more
-	ReasonIncomingDisputed  Reason = "incoming_disputed"    // it is set aside already, or by another candidate
+	ReasonIncomingDisputed  Reason = "incoming_disputed"    // it is set aside, by another candidate
 	ReasonOtherNamespace    Reason = "other_namespace"      // a memory of another namespace is never touched
 	ReasonCandidateEnded    Reason = "candidate_ended"      // the candidate is not current any more
 	ReasonCandidateInactive Reason = "candidate_not_active" // it is held or disputed

@@ -2,6 +2,7 @@ package conflict
 
 import (
 	"cmp"
+	"slices"
 
 	"github.com/memkernel/memkernel/kernel/mem"
 )
@@ -27,6 +28,25 @@ func (o *Outcome) reconcile() {
 			p.Action, p.Reason = KeepBoth, ReasonNoDecision
 		}
 	}
+}
+
+// Questioned returns what becomes of an incoming memory that a case of an earlier check is still open
+// about: it closes nothing, and it stays out of sight.
+func (o *Outcome) Questioned() Outcome {
+	out := *o
+	out.Pairs = slices.Clone(o.Pairs)
+	for i := range out.Pairs {
+		if p := &out.Pairs[i]; p.Action == Supersede {
+			p.Action, p.Reason = OpenCase, ReasonOpenQuestion
+		}
+	}
+	if out.Action == Supersede {
+		out.Action, out.Reason = OpenCase, ReasonOpenQuestion
+	}
+	if out.Status == mem.StatusActive {
+		out.Status = ""
+	}
+	return out
 }
 
 // sum finds the weightiest pair.
@@ -63,11 +83,13 @@ func (p *PairOutcome) weight() int {
 // status returns the status that the incoming memory gets, "" to leave it.
 func status(in *mem.Memory, o *Outcome) mem.Status {
 	switch {
-	case !in.Current() || in.Status == mem.StatusDisputed:
+	case !in.Current():
 		return ""
-	case o.Action == Dispute:
+	case o.Action == Dispute && in.Status != mem.StatusDisputed:
 		return mem.StatusDisputed
-	case in.Status == mem.StatusHeld && o.Action != OpenCase && o.Reason != ReasonNoDecision:
+	case o.Action == Dispute, in.Status == mem.StatusActive:
+		return ""
+	case o.Action != OpenCase && o.Reason != ReasonNoDecision:
 		return mem.StatusActive
 	default:
 		return ""

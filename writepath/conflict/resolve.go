@@ -33,7 +33,7 @@ const (
 	Close Effect = "close"
 	// Withdraw ends a memory as retracted.
 	Withdraw Effect = "withdraw"
-	// Recheck has a memory checked anew, since what it was compared with is gone.
+	// Recheck has a memory checked anew, against what came while it was out of sight.
 	Recheck Effect = "recheck"
 )
 
@@ -111,25 +111,6 @@ func Resolve(who acl.Identity, c *Case, r Resolution, now Sides) (Settlement, er
 	return s, nil
 }
 
-// Overturn settles a case by a new manual memory that superseded one of its two. It is what a
-// write comes to and asks for no right beyond that of the write. It is pure; a repeat succeeds
-// with Already. The error is mem.ErrConflict if the memory does not overturn the case, or
-// if that was decided before.
-func Overturn(c *Case, by *mem.Memory, now Sides) (Settlement, error) {
-	if by.Provenance != mem.ProvenanceManual || by.Namespace != c.Namespace ||
-		by.Supersedes.IsZero() || (by.Supersedes != c.From && by.Supersedes != c.To) {
-		return Settlement{}, fmt.Errorf("%w: a case is overturned by a manual memory that supersedes one of its two", mem.ErrConflict)
-	}
-	if done, err := decided(c, Overturned); done {
-		return already(Overturned, err)
-	}
-	s := Settlement{State: Overturned}
-	if from := live(now.From, c, c.From); from != nil && from.ID != by.Supersedes && from.Status == mem.StatusHeld {
-		s.Changes = append(s.Changes, Change{Effect: Recheck, Memory: from.ID})
-	}
-	return s, nil
-}
-
 // decided reports that a case is closed already, with an error if not by the given state.
 func decided(c *Case, as State) (bool, error) {
 	switch {
@@ -159,6 +140,6 @@ func live(m *mem.Memory, c *Case, id mem.ID) *mem.Memory {
 
 func (s *Settlement) activate(m *mem.Memory) {
 	if m.Status != mem.StatusActive {
-		s.Changes = append(s.Changes, Change{Effect: Activate, Memory: m.ID})
+		s.Changes = append(s.Changes, Change{Effect: Activate, Memory: m.ID}, Change{Effect: Recheck, Memory: m.ID})
 	}
 }

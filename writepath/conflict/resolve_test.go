@@ -52,6 +52,7 @@ func TestResolve(t *testing.T) {
 	closeTo := conflict.Change{Effect: conflict.Close, Memory: id(3), By: id(5)}
 	activate := conflict.Change{Effect: conflict.Activate, Memory: id(5)}
 	withdraw := conflict.Change{Effect: conflict.Withdraw, Memory: id(5)}
+	recheck := conflict.Change{Effect: conflict.Recheck, Memory: id(5)}
 	end := func(m *mem.Memory) { m.ValidTo = day(9) }
 	for name, c := range map[string]struct {
 		state  conflict.State
@@ -63,15 +64,15 @@ func TestResolve(t *testing.T) {
 		"confirm, new ended":    {state: conflict.Confirmed, change: func(s *conflict.Sides) { end(s.From) }},
 		"confirm, new erased":   {state: conflict.Confirmed, change: func(s *conflict.Sides) { s.From = nil }},
 		"confirm, old ended":    {state: conflict.Confirmed, change: func(s *conflict.Sides) { end(s.To) }, err: mem.ErrConflict},
-		"retract":               {state: conflict.Retracted, want: []conflict.Change{closeTo, activate}},
+		"retract":               {state: conflict.Retracted, want: []conflict.Change{closeTo, activate, recheck}},
 		"retract, was active":   {state: conflict.Retracted, change: func(s *conflict.Sides) { s.From.Status = mem.StatusActive }, want: []conflict.Change{closeTo}},
-		"retract, others open":  {state: conflict.Retracted, change: func(s *conflict.Sides) { s.Others = 2 }, want: []conflict.Change{closeTo, activate}},
-		"retract, old ended":    {state: conflict.Retracted, change: func(s *conflict.Sides) { end(s.To) }, want: []conflict.Change{activate}},
-		"retract, old erased":   {state: conflict.Retracted, change: func(s *conflict.Sides) { s.To = nil }, want: []conflict.Change{activate}},
+		"retract, others open":  {state: conflict.Retracted, change: func(s *conflict.Sides) { s.Others = 2 }, want: []conflict.Change{closeTo, activate, recheck}},
+		"retract, old ended":    {state: conflict.Retracted, change: func(s *conflict.Sides) { end(s.To) }, want: []conflict.Change{activate, recheck}},
+		"retract, old erased":   {state: conflict.Retracted, change: func(s *conflict.Sides) { s.To = nil }, want: []conflict.Change{activate, recheck}},
 		"retract, new ended":    {state: conflict.Retracted, change: func(s *conflict.Sides) { end(s.From) }, err: mem.ErrConflict},
 		"retract, both ended":   {state: conflict.Retracted, change: func(s *conflict.Sides) { end(s.From); end(s.To) }, err: mem.ErrConflict},
-		"coexist":               {state: conflict.Coexist, want: []conflict.Change{activate}},
-		"coexist, held":         {state: conflict.Coexist, change: func(s *conflict.Sides) { s.From.Status = mem.StatusHeld }, want: []conflict.Change{activate}},
+		"coexist":               {state: conflict.Coexist, want: []conflict.Change{activate, recheck}},
+		"coexist, held":         {state: conflict.Coexist, change: func(s *conflict.Sides) { s.From.Status = mem.StatusHeld }, want: []conflict.Change{activate, recheck}},
 		"coexist, others open":  {state: conflict.Coexist, change: func(s *conflict.Sides) { s.Others = 1 }},
 		"coexist, one ended":    {state: conflict.Coexist, change: func(s *conflict.Sides) { end(s.To) }, err: mem.ErrConflict},
 		"other memory":          {state: conflict.Retracted, change: func(s *conflict.Sides) { s.From = fact(t, 7, "x") }, err: mem.ErrConflict},
@@ -142,45 +143,6 @@ func TestStates(t *testing.T) {
 	require.False(t, conflict.State("").MayBecome(conflict.Coexist))
 }
 
-func TestOverturn(t *testing.T) {
-	t.Parallel()
-	manual := func(supersedes mem.ID) *mem.Memory {
-		m := fact(t, 8, "Ana lives in Rome")
-		m.Provenance, m.Supersedes = mem.ProvenanceManual, supersedes
-		return m
-	}
-	k, now := openCase(t)
-	now.From.Status = mem.StatusHeld
-	s, err := conflict.Overturn(k, manual(k.To), now)
-	require.NoError(t, err)
-	require.Equal(t, conflict.Settlement{State: conflict.Overturned, Changes: []conflict.Change{{Effect: conflict.Recheck, Memory: k.From}}}, s)
-	now.From.Status = mem.StatusDisputed
-	s, err = conflict.Overturn(k, manual(k.To), now)
-	require.NoError(t, err)
-	require.Equal(t, conflict.Settlement{State: conflict.Overturned}, s, "who was set aside stays there")
-	now.From.Status = mem.StatusHeld
-	s, err = conflict.Overturn(k, manual(k.From), now)
-	require.NoError(t, err)
-	require.Equal(t, conflict.Settlement{State: conflict.Overturned}, s)
-
-	for name, by := range map[string]*mem.Memory{
-		"not manual": func() *mem.Memory { m := manual(k.To); m.Provenance = mem.ProvenanceDocument; return m }(),
-		"elsewhere":  func() *mem.Memory { m := manual(k.To); m.Namespace = ns(t, "acme/b"); return m }(),
-		"another":    manual(id(77)),
-		"nothing":    manual(mem.ID{}),
-	} {
-		_, err := conflict.Overturn(k, by, now)
-		require.ErrorIs(t, err, mem.ErrConflict, name)
-	}
-	k.State = conflict.Overturned
-	s, err = conflict.Overturn(k, manual(k.To), now)
-	require.NoError(t, err)
-	require.True(t, s.Already)
-	k.State = conflict.Coexist
-	_, err = conflict.Overturn(k, manual(k.To), now)
-	require.ErrorIs(t, err, mem.ErrConflict)
-}
-
 // A manual memory that supersedes whoever stands needs no case at all: it wins every check.
 func TestEveryOutcomeIsOverturnable(t *testing.T) {
 	t.Parallel()
@@ -200,13 +162,5 @@ func TestEveryOutcomeIsOverturnable(t *testing.T) {
 		by := *winner
 		by.ID, by.Provenance, by.EventTime, by.EventEnd = id(900), mem.ProvenanceManual, day(500), day(501)
 		require.True(t, conflict.Beats(&by, winner))
-		by.Supersedes = winner.ID
-		for _, c := range out.Cases(q.Incoming) {
-			if c.From == winner.ID || c.To == winner.ID {
-				s, err := conflict.Overturn(&c, &by, conflict.Sides{})
-				require.NoError(t, err)
-				require.Equal(t, conflict.Overturned, s.State)
-			}
-		}
 	}
 }
