@@ -19,3 +19,8 @@ func (k *Kernel) SetLLM(llm model.LLM, where mem.Destination) {
 func (k *Kernel) CheckAll(ctx context.Context) error {
 	return k.checkAll(ctx, jobs.Run[jobs.CheckAll]{})
 }
+
+// FillGaps embeds what was stored without a vector, on the caller's goroutine.
+func (k *Kernel) FillGaps(ctx context.Context) error {
+	return k.fillGaps(ctx, jobs.Run[jobs.Embed]{})
+}

@@ -528,6 +528,38 @@ func (q *Queries) CaseStats(ctx context.Context, arg CaseStatsParams) (int64, er
 	return count, err
 }
 
+const checkBare = `-- name: CheckBare :one
+SELECT (coalesce((SELECT n.live_rows FROM memkernel.namespaces AS n WHERE n.tenant = $1 AND n.path = $2), 0) > (
+    SELECT count(*) FROM memkernel.memory_vectors AS v
+    WHERE v.tenant = $3 AND v.ns = $4 AND v.model = $5 AND v.live AND v.dim <= 500
+) + (
+    SELECT count(*) FROM memkernel.memory_vectors AS v
+    WHERE v.tenant = $3 AND v.ns = $4 AND v.model = $5 AND v.live AND v.dim > 500
+))::boolean
+`
+
+type CheckBareParams struct {
+	Tenant    string
+	Namespace string
+	TenantID  int32
+	Ns        int32
+	Model     int32
+}
+
+// CheckBare reports that something current of a namespace has no vector of the model.
+func (q *Queries) CheckBare(ctx context.Context, arg CheckBareParams) (bool, error) {
+	row := q.db.QueryRow(ctx, checkBare,
+		arg.Tenant,
+		arg.Namespace,
+		arg.TenantID,
+		arg.Ns,
+		arg.Model,
+	)
+	var column_1 bool
+	err := row.Scan(&column_1)
+	return column_1, err
+}
+
 const checkClaim = `-- name: CheckClaim :many
 UPDATE memkernel.conflict_checks AS q SET attempts = q.attempts + 1, due_at = $1
 FROM (
@@ -990,13 +1022,14 @@ CROSS JOIN LATERAL (
             WHERE c.tenant = $6 AND c.from_id = $2 AND c.to_id = near.id)
         OR EXISTS (SELECT 1 FROM memkernel.conflict_cases AS c
             WHERE c.tenant = $6 AND c.from_id = near.id AND c.to_id = $2))::boolean AS in_case
-    FROM memkernel.memory_objects AS m WHERE m.tenant = $6 AND m.id = near.id
+    FROM memkernel.memory_objects AS m
+    WHERE m.tenant = $6 AND m.id = near.id AND m.provenance = ANY((SELECT $7::text[])::text[])
     OFFSET 0
 ) AS m
-WHERE near.distance IS NOT NULL AND m.namespace = $7 AND m.t_valid_to IS NULL AND (m.expires_at IS NULL OR m.expires_at > $8::timestamptz)
-    AND m.status = 'active' AND m.kind <> 'raw' AND m.bytes <= $9::integer AND m.queued < $10::bigint AND NOT m.in_case
+WHERE near.distance IS NOT NULL AND m.namespace = $8 AND m.t_valid_to IS NULL AND (m.expires_at IS NULL OR m.expires_at > $9::timestamptz)
+    AND m.status = 'active' AND m.kind <> 'raw' AND m.bytes <= $10::integer AND m.queued < $11::bigint AND NOT m.in_case
 ORDER BY near.distance, near.id
-LIMIT $11
+LIMIT $12
 `
 
 type CheckNearestParams struct {
@@ -1006,6 +1039,7 @@ type CheckNearestParams struct {
 	Ns        int32
 	Pool      int32
 	Tenant    string
+	Classes   []string
 	Namespace string
 	Now       time.Time
 	MaxBytes  int32
@@ -1019,10 +1053,11 @@ type CheckNearestRow struct {
 }
 
 // CheckNearest ranks what a memory is to be compared with by its own vector: what is believed of
-// its namespace, short enough, not raw and not together with it in a case. Of two that are both
-// still to be checked only the later one sees the other, so that a pair is compared once. It
-// scans like VectorNearest, and looks the nearest ones up, in order, until it has enough; the
-// look-ups are so written that they go by whole keys, whatever the statistics say.
+// its namespace, of the given classes, short enough, not raw and not together with it in a case. Of
+// two that are both still to be checked only the later one sees the other, so that a pair is
+// compared once. It scans like VectorNearest, and looks the nearest ones up, in order, until it has
+// enough or the pool is exhausted; the look-ups are so written that they go by whole keys,
+// whatever the statistics say.
 func (q *Queries) CheckNearest(ctx context.Context, arg CheckNearestParams) ([]CheckNearestRow, error) {
 	rows, err := q.db.Query(ctx, checkNearest,
 		arg.TenantID,
@@ -1031,6 +1066,7 @@ func (q *Queries) CheckNearest(ctx context.Context, arg CheckNearestParams) ([]C
 		arg.Ns,
 		arg.Pool,
 		arg.Tenant,
+		arg.Classes,
 		arg.Namespace,
 		arg.Now,
 		arg.MaxBytes,
@@ -1074,13 +1110,14 @@ CROSS JOIN LATERAL (
             WHERE c.tenant = $6 AND c.from_id = $2 AND c.to_id = near.id)
         OR EXISTS (SELECT 1 FROM memkernel.conflict_cases AS c
             WHERE c.tenant = $6 AND c.from_id = near.id AND c.to_id = $2))::boolean AS in_case
-    FROM memkernel.memory_objects AS m WHERE m.tenant = $6 AND m.id = near.id
+    FROM memkernel.memory_objects AS m
+    WHERE m.tenant = $6 AND m.id = near.id AND m.provenance = ANY((SELECT $7::text[])::text[])
     OFFSET 0
 ) AS m
-WHERE near.distance IS NOT NULL AND m.namespace = $7 AND m.t_valid_to IS NULL AND (m.expires_at IS NULL OR m.expires_at > $8::timestamptz)
-    AND m.status = 'active' AND m.kind <> 'raw' AND m.bytes <= $9::integer AND m.queued < $10::bigint AND NOT m.in_case
+WHERE near.distance IS NOT NULL AND m.namespace = $8 AND m.t_valid_to IS NULL AND (m.expires_at IS NULL OR m.expires_at > $9::timestamptz)
+    AND m.status = 'active' AND m.kind <> 'raw' AND m.bytes <= $10::integer AND m.queued < $11::bigint AND NOT m.in_case
 ORDER BY near.distance, near.id
-LIMIT $11
+LIMIT $12
 `
 
 type CheckNearestWideParams struct {
@@ -1090,6 +1127,7 @@ type CheckNearestWideParams struct {
 	Ns        int32
 	Pool      int32
 	Tenant    string
+	Classes   []string
 	Namespace string
 	Now       time.Time
 	MaxBytes  int32
@@ -1111,6 +1149,7 @@ func (q *Queries) CheckNearestWide(ctx context.Context, arg CheckNearestWidePara
 		arg.Ns,
 		arg.Pool,
 		arg.Tenant,
+		arg.Classes,
 		arg.Namespace,
 		arg.Now,
 		arg.MaxBytes,
@@ -1145,34 +1184,46 @@ CROSS JOIN LATERAL (
             WHERE c.tenant = $2 AND c.from_id = $3 AND c.to_id = near.id)
         OR EXISTS (SELECT 1 FROM memkernel.conflict_cases AS c
             WHERE c.tenant = $2 AND c.from_id = near.id AND c.to_id = $3))::boolean AS in_case
-    FROM memkernel.memory_objects AS m WHERE m.tenant = $2 AND m.id = near.id
+    FROM memkernel.memory_objects AS m
+    WHERE m.tenant = $2 AND m.id = near.id AND m.provenance = ANY((SELECT $4::text[])::text[])
     OFFSET 0
 ) AS m
-WHERE near.id <> $3 AND m.namespace = $4 AND m.t_valid_to IS NULL AND (m.expires_at IS NULL OR m.expires_at > $5::timestamptz)
-    AND m.status = 'active' AND m.kind <> 'raw' AND m.bytes <= $6::integer AND m.queued < $7::bigint AND NOT m.in_case
+WHERE near.id <> $3 AND m.namespace = $5 AND m.t_valid_to IS NULL AND (m.expires_at IS NULL OR m.expires_at > $6::timestamptz)
+    AND (NOT $7::boolean OR NOT EXISTS (
+        SELECT 1 FROM memkernel.memory_vectors AS v WHERE v.tenant = $8 AND v.id = near.id AND v.model = $9))
+    AND m.status = 'active' AND m.kind <> 'raw' AND m.bytes <= $10::integer AND m.queued < $11::bigint AND NOT m.in_case
 ORDER BY near.pos
-LIMIT $8
+LIMIT $12
 `
 
 type CheckRankedParams struct {
 	Ids       []string
 	Tenant    string
 	MemoryID  uuid.UUID
+	Classes   []string
 	Namespace string
 	Now       time.Time
+	Bare      bool
+	TenantID  int32
+	Model     int32
 	MaxBytes  int32
 	Seq       int64
 	MaxRows   int32
 }
 
-// CheckRanked keeps of ranked memories what CheckNearest would.
+// CheckRanked keeps of ranked memories what CheckNearest would or, with bare, of those that have no
+// vector of the model.
 func (q *Queries) CheckRanked(ctx context.Context, arg CheckRankedParams) ([]uuid.UUID, error) {
 	rows, err := q.db.Query(ctx, checkRanked,
 		arg.Ids,
 		arg.Tenant,
 		arg.MemoryID,
+		arg.Classes,
 		arg.Namespace,
 		arg.Now,
+		arg.Bare,
+		arg.TenantID,
+		arg.Model,
 		arg.MaxBytes,
 		arg.Seq,
 		arg.MaxRows,

@@ -41,10 +41,11 @@ RETURNING q.tenant, q.memory_id, q.namespace, q.seq, q.replaces, q.attempts, due
         WHERE m.tenant = q.tenant AND m.id = q.memory_id AND m.status = 'held'))::boolean AS held;
 
 -- CheckNearest ranks what a memory is to be compared with by its own vector: what is believed of
--- its namespace, short enough, not raw and not together with it in a case. Of two that are both
--- still to be checked only the later one sees the other, so that a pair is compared once. It
--- scans like VectorNearest, and looks the nearest ones up, in order, until it has enough; the
--- look-ups are so written that they go by whole keys, whatever the statistics say.
+-- its namespace, of the given classes, short enough, not raw and not together with it in a case. Of
+-- two that are both still to be checked only the later one sees the other, so that a pair is
+-- compared once. It scans like VectorNearest, and looks the nearest ones up, in order, until it has
+-- enough or the pool is exhausted; the look-ups are so written that they go by whole keys,
+-- whatever the statistics say.
 -- name: CheckNearest :many
 SELECT near.id, near.distance::double precision AS distance
 FROM (
@@ -64,7 +65,8 @@ CROSS JOIN LATERAL (
             WHERE c.tenant = @tenant AND c.from_id = @memory_id AND c.to_id = near.id)
         OR EXISTS (SELECT 1 FROM memkernel.conflict_cases AS c
             WHERE c.tenant = @tenant AND c.from_id = near.id AND c.to_id = @memory_id))::boolean AS in_case
-    FROM memkernel.memory_objects AS m WHERE m.tenant = @tenant AND m.id = near.id
+    FROM memkernel.memory_objects AS m
+    WHERE m.tenant = @tenant AND m.id = near.id AND m.provenance = ANY((SELECT @classes::text[])::text[])
     OFFSET 0
 ) AS m
 WHERE near.distance IS NOT NULL AND m.namespace = @namespace AND m.t_valid_to IS NULL AND (m.expires_at IS NULL OR m.expires_at > @now::timestamptz)
@@ -92,7 +94,8 @@ CROSS JOIN LATERAL (
             WHERE c.tenant = @tenant AND c.from_id = @memory_id AND c.to_id = near.id)
         OR EXISTS (SELECT 1 FROM memkernel.conflict_cases AS c
             WHERE c.tenant = @tenant AND c.from_id = near.id AND c.to_id = @memory_id))::boolean AS in_case
-    FROM memkernel.memory_objects AS m WHERE m.tenant = @tenant AND m.id = near.id
+    FROM memkernel.memory_objects AS m
+    WHERE m.tenant = @tenant AND m.id = near.id AND m.provenance = ANY((SELECT @classes::text[])::text[])
     OFFSET 0
 ) AS m
 WHERE near.distance IS NOT NULL AND m.namespace = @namespace AND m.t_valid_to IS NULL AND (m.expires_at IS NULL OR m.expires_at > @now::timestamptz)
@@ -100,7 +103,18 @@ WHERE near.distance IS NOT NULL AND m.namespace = @namespace AND m.t_valid_to IS
 ORDER BY near.distance, near.id
 LIMIT @max_rows;
 
--- CheckRanked keeps of ranked memories what CheckNearest would.
+-- CheckBare reports that something current of a namespace has no vector of the model.
+-- name: CheckBare :one
+SELECT (coalesce((SELECT n.live_rows FROM memkernel.namespaces AS n WHERE n.tenant = @tenant AND n.path = @namespace), 0) > (
+    SELECT count(*) FROM memkernel.memory_vectors AS v
+    WHERE v.tenant = @tenant_id AND v.ns = @ns AND v.model = @model AND v.live AND v.dim <= 500
+) + (
+    SELECT count(*) FROM memkernel.memory_vectors AS v
+    WHERE v.tenant = @tenant_id AND v.ns = @ns AND v.model = @model AND v.live AND v.dim > 500
+))::boolean;
+
+-- CheckRanked keeps of ranked memories what CheckNearest would or, with bare, of those that have no
+-- vector of the model.
 -- name: CheckRanked :many
 SELECT near.id
 FROM (SELECT unnest(@ids::text[])::uuid AS id, generate_series(1, cardinality(@ids::text[])) AS pos) AS near
@@ -111,10 +125,13 @@ CROSS JOIN LATERAL (
             WHERE c.tenant = @tenant AND c.from_id = @memory_id AND c.to_id = near.id)
         OR EXISTS (SELECT 1 FROM memkernel.conflict_cases AS c
             WHERE c.tenant = @tenant AND c.from_id = near.id AND c.to_id = @memory_id))::boolean AS in_case
-    FROM memkernel.memory_objects AS m WHERE m.tenant = @tenant AND m.id = near.id
+    FROM memkernel.memory_objects AS m
+    WHERE m.tenant = @tenant AND m.id = near.id AND m.provenance = ANY((SELECT @classes::text[])::text[])
     OFFSET 0
 ) AS m
 WHERE near.id <> @memory_id AND m.namespace = @namespace AND m.t_valid_to IS NULL AND (m.expires_at IS NULL OR m.expires_at > @now::timestamptz)
+    AND (NOT @bare::boolean OR NOT EXISTS (
+        SELECT 1 FROM memkernel.memory_vectors AS v WHERE v.tenant = @tenant_id AND v.id = near.id AND v.model = @model))
     AND m.status = 'active' AND m.kind <> 'raw' AND m.bytes <= @max_bytes::integer AND m.queued < @seq::bigint AND NOT m.in_case
 ORDER BY near.pos
 LIMIT @max_rows;
