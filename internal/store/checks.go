@@ -20,10 +20,14 @@ import (
 type Check struct {
 	Memory    mem.ID
 	Namespace acl.Namespace
-	// Attempt counts them; it is also the fence.
+	// Attempt counts them since the memory was marked.
 	Attempt int
+	// Waited is how long ago the memory was marked, or was claimed first by whoever's clock is behind
+	// that of whoever marked it.
+	Waited time.Duration
 
-	// seq orders checks by which memory came first.
+	// seq is the number of the mark, which with the attempt is the fence. It orders checks by which
+	// memory came first.
 	seq int64
 	// replaces is what the memory's writer wants it to replace, zero for nothing.
 	replaces mem.ID
@@ -39,7 +43,8 @@ func toChecks[R queries.CheckClaimManyRow | queries.CheckClaimRow](rows []R) []C
 	for i := range rows {
 		r := queries.CheckClaimManyRow(rows[i])
 		out[i] = Check{
-			Memory: mem.ID(r.MemoryID), Namespace: namespaceOf(r.Namespace), Attempt: int(r.Attempts), seq: r.Seq,
+			Memory: mem.ID(r.MemoryID), Namespace: namespaceOf(r.Namespace), Attempt: int(r.Attempts),
+			Waited: time.Duration(r.Waited * float64(time.Second)), seq: r.Seq,
 			replaces: mem.ID(value(r.Replaces)), embedded: r.Embedded, held: r.Held,
 			place: place{ID: r.Ns, TenantID: r.TenantID},
 		}
@@ -378,14 +383,13 @@ func question(c *Check, own, others checkFound, around *neighbours) conflict.Que
 	return q
 }
 
-// hold returns the step that finds out which attempt is under way, 0 for none, and keeps it so.
-func (c *Check) hold(attempt *int) queries.Step {
+// hold returns the step that finds out whether the attempt is still to decide, and keeps it so.
+func (c *Check) hold(held *bool) queries.Step {
 	return func(ctx context.Context, q *queries.Queries) error {
-		rows, err := q.CheckHold(ctx, queries.CheckHoldParams{Tenant: c.tenant(), MemoryID: uuid.UUID(c.Memory)})
-		*attempt = 0
-		if err == nil && len(rows) > 0 {
-			*attempt = int(rows[0])
-		}
+		rows, err := q.CheckHold(ctx, queries.CheckHoldParams{
+			Tenant: c.tenant(), MemoryID: uuid.UUID(c.Memory), Seq: c.seq, Attempts: int32(c.Attempt), //nolint:gosec // counted by the database
+		})
+		*held = err == nil && len(rows) > 0
 		return err
 	}
 }
@@ -394,7 +398,7 @@ func (c *Check) hold(attempt *int) queries.Step {
 func (c *Check) done() queries.Step {
 	return func(ctx context.Context, q *queries.Queries) error {
 		_, err := q.CheckDone(ctx, queries.CheckDoneParams{
-			Tenant: c.tenant(), MemoryID: uuid.UUID(c.Memory), Attempts: int32(c.Attempt), //nolint:gosec // counted by the database
+			Tenant: c.tenant(), MemoryID: uuid.UUID(c.Memory), Seq: c.seq, Attempts: int32(c.Attempt), //nolint:gosec // counted by the database
 		})
 		return err
 	}
@@ -407,28 +411,29 @@ func (s *Store) FinishChecks(ctx context.Context, checks []Check) error {
 		return nil
 	}
 	var p queries.CheckDoneManyParams
-	p.Tenants, p.Ids, p.Attempts = checkColumns(checks)
+	p.Tenants, p.Ids, p.Seqs, p.Attempts = checkColumns(checks)
 	return mapErr(queries.New(s.conn()).CheckDoneMany(ctx, p))
 }
 
-// DeferChecks ends attempts that decided nothing; each is due again at its time. With uncounted
-// they are as if they had not been made.
-func (s *Store) DeferChecks(ctx context.Context, checks []Check, until []time.Time, uncounted bool) error {
+// DeferChecks ends attempts that decided nothing; each is due again at a time. With uncounted they
+// are as if they had not been made.
+func (s *Store) DeferChecks(ctx context.Context, checks []Check, now, until time.Time, uncounted bool) error {
 	if len(checks) == 0 {
 		return nil
 	}
-	p := queries.CheckDeferManyParams{DueAt: until, Uncounted: uncounted}
-	p.Tenants, p.Ids, p.Attempts = checkColumns(checks)
+	p := queries.CheckDeferManyParams{Now: now, Until: until, Uncounted: uncounted}
+	p.Tenants, p.Ids, p.Seqs, p.Attempts = checkColumns(checks)
 	return mapErr(queries.New(s.conn()).CheckDeferMany(ctx, p))
 }
 
-func checkColumns(checks []Check) (tenants, ids []string, attempts []int32) {
+func checkColumns(checks []Check) (tenants, ids []string, seqs []int64, attempts []int32) {
 	for i := range checks {
 		tenants = append(tenants, checks[i].tenant())
 		ids = append(ids, checks[i].Memory.String())
+		seqs = append(seqs, checks[i].seq)
 		attempts = append(attempts, int32(checks[i].Attempt)) //nolint:gosec // counted by the database
 	}
-	return tenants, ids, attempts
+	return tenants, ids, seqs, attempts
 }
 
 func markCheck(tenant, namespace string, id mem.ID, now time.Time) queries.Step {

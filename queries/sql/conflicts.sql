@@ -2,22 +2,27 @@
 -- be done on one memory; a case is a contradiction that waits for a person.
 
 -- CheckClaimMany begins attempts at checks that are due, of all tenants that are served, and
--- keeps others off them until a time. An attempt's number is its fence. embedded reports that
--- the memory has a vector of the model.
+-- keeps others off them until a time. The mark's number and the attempt's are its fence. A clock
+-- that is ahead of the database's is not believed. What has only been marked is due at once,
+-- whatever the clock of whoever marked it says; a claim makes the time of the mark one of its own
+-- past, so that this is so once. embedded reports that the memory has a vector of the model.
 -- name: CheckClaimMany :many
 -- @sqlc-vet-disable namespace-predicate
-UPDATE memkernel.conflict_checks AS q SET attempts = q.attempts + 1, due_at = @until
+UPDATE memkernel.conflict_checks AS q
+SET attempts = q.attempts + 1, marked_at = least(q.marked_at, @now::timestamptz, now()),
+    due_at = (least(@now::timestamptz, now())) + ((@until::timestamptz) - (@now::timestamptz))
 FROM (
     SELECT c.tenant, c.memory_id, t.id AS tenant_id, n.id AS ns FROM memkernel.conflict_checks AS c
     JOIN memkernel.tenants AS t ON t.tenant = c.tenant AND t.suspended_at IS NULL
     JOIN memkernel.namespaces AS n ON n.tenant = c.tenant AND n.path = c.namespace
-    WHERE c.due_at <= @now
+    WHERE c.due_at <= least(@now::timestamptz, now()) OR c.due_at <= c.marked_at
     ORDER BY c.due_at, c.seq
     LIMIT @max_rows
     FOR UPDATE OF c SKIP LOCKED
 ) AS due
 WHERE q.tenant = due.tenant AND q.memory_id = due.memory_id
-RETURNING q.tenant, q.memory_id, q.namespace, q.seq, q.replaces, q.attempts, due.tenant_id, due.ns, (EXISTS (
+RETURNING q.tenant, q.memory_id, q.namespace, q.seq, q.replaces, q.attempts,
+    extract(epoch FROM (least(@now::timestamptz, now())) - q.marked_at)::double precision AS waited, due.tenant_id, due.ns, (EXISTS (
     SELECT 1 FROM memkernel.memory_vectors AS v WHERE v.tenant = due.tenant_id AND v.id = q.memory_id AND v.model = @model))::boolean AS embedded,
     (EXISTS (SELECT 1 FROM memkernel.memory_objects AS m
         WHERE m.tenant = q.tenant AND m.id = q.memory_id AND m.status = 'held'))::boolean AS held;
@@ -25,17 +30,21 @@ RETURNING q.tenant, q.memory_id, q.namespace, q.seq, q.replaces, q.attempts, due
 -- CheckClaim is CheckClaimMany for some memories.
 -- name: CheckClaim :many
 -- @sqlc-vet-disable namespace-predicate
-UPDATE memkernel.conflict_checks AS q SET attempts = q.attempts + 1, due_at = @until
+UPDATE memkernel.conflict_checks AS q
+SET attempts = q.attempts + 1, marked_at = least(q.marked_at, @now::timestamptz, now()),
+    due_at = (least(@now::timestamptz, now())) + ((@until::timestamptz) - (@now::timestamptz))
 FROM (
     SELECT c.tenant, c.memory_id, t.id AS tenant_id, n.id AS ns FROM memkernel.conflict_checks AS c
     JOIN memkernel.tenants AS t ON t.tenant = c.tenant AND t.suspended_at IS NULL
     JOIN memkernel.namespaces AS n ON n.tenant = c.tenant AND n.path = c.namespace
-    WHERE c.tenant = @tenant AND c.memory_id = ANY((@ids::text[])::uuid[]) AND c.due_at <= @now
+    WHERE c.tenant = @tenant AND c.memory_id = ANY((@ids::text[])::uuid[])
+        AND (c.due_at <= least(@now::timestamptz, now()) OR c.due_at <= c.marked_at)
     LIMIT @max_rows
     FOR UPDATE OF c SKIP LOCKED
 ) AS due
 WHERE q.tenant = due.tenant AND q.memory_id = due.memory_id
-RETURNING q.tenant, q.memory_id, q.namespace, q.seq, q.replaces, q.attempts, due.tenant_id, due.ns, (EXISTS (
+RETURNING q.tenant, q.memory_id, q.namespace, q.seq, q.replaces, q.attempts,
+    extract(epoch FROM (least(@now::timestamptz, now())) - q.marked_at)::double precision AS waited, due.tenant_id, due.ns, (EXISTS (
     SELECT 1 FROM memkernel.memory_vectors AS v WHERE v.tenant = due.tenant_id AND v.id = q.memory_id AND v.model = @model))::boolean AS embedded,
     (EXISTS (SELECT 1 FROM memkernel.memory_objects AS m
         WHERE m.tenant = q.tenant AND m.id = q.memory_id AND m.status = 'held'))::boolean AS held;
@@ -163,47 +172,64 @@ FROM (
 JOIN memkernel.memory_objects AS m ON m.tenant = w.tenant AND m.namespace = w.namespace AND m.id = w.id
 LIMIT @max_rows;
 
--- CheckHold reads which attempt is under way, and holds it.
+-- CheckHold finds out whether an attempt may still decide anything, and keeps it so: nothing, if
+-- another was made, its tenant was suspended or the memory is being marked anew. It waits for nobody,
+-- since its caller has locked memories that a host's transaction may want next.
 -- name: CheckHold :many
-SELECT q.attempts FROM memkernel.conflict_checks AS q
-WHERE q.tenant = @tenant AND q.memory_id = @memory_id
+SELECT q.memory_id FROM memkernel.conflict_checks AS q
+JOIN memkernel.tenants AS t ON t.tenant = q.tenant AND t.suspended_at IS NULL
+WHERE q.tenant = @tenant AND q.memory_id = @memory_id AND q.seq = @seq AND q.attempts = @attempts
 LIMIT 1
-FOR UPDATE;
+FOR UPDATE OF q SKIP LOCKED;
 
 -- CheckDone ends an attempt with all that it decided; MK001 if that is not its to do any more.
 -- name: CheckDone :one
 -- @sqlc-vet-disable delete-only-erasure
 WITH gone AS (
-    DELETE FROM memkernel.conflict_checks WHERE tenant = @tenant AND memory_id = @memory_id AND attempts = @attempts
+    DELETE FROM memkernel.conflict_checks WHERE tenant = @tenant AND memory_id = @memory_id AND seq = @seq AND attempts = @attempts
     RETURNING memory_id
 )
 SELECT memkernel.expect(count(*), 1) FROM gone;
 
--- CheckDoneMany ends attempts that decided to leave everything as it is.
+-- CheckDoneMany ends attempts that decided to leave everything as it is. What is being marked anew
+-- stays, here and below.
 -- name: CheckDoneMany :exec
 -- @sqlc-vet-disable delete-only-erasure
 DELETE FROM memkernel.conflict_checks AS q
 USING (
-    SELECT unnest(@tenants::text[]) AS tenant, unnest(@ids::text[])::uuid AS memory_id, unnest(@attempts::integer[]) AS attempts
+    SELECT c.tenant, c.memory_id FROM memkernel.conflict_checks AS c
+    JOIN (
+        SELECT unnest(@tenants::text[]) AS tenant, unnest(@ids::text[])::uuid AS memory_id, unnest(@seqs::bigint[]) AS seq,
+            unnest(@attempts::integer[]) AS attempts
+    ) AS a ON c.tenant = a.tenant AND c.memory_id = a.memory_id AND c.seq = a.seq AND c.attempts = a.attempts
+    FOR UPDATE OF c SKIP LOCKED
 ) AS d
-WHERE q.tenant = d.tenant AND q.memory_id = d.memory_id AND q.attempts = d.attempts;
+WHERE q.tenant = d.tenant AND q.memory_id = d.memory_id;
 
--- CheckDeferMany ends attempts that decided nothing. One that was cut short by the worker itself
--- does not count.
+-- CheckDeferMany ends attempts that decided nothing. One of which nothing is to be learnt, because
+-- it was cut short or the model was not asked, does not count.
 -- name: CheckDeferMany :exec
 UPDATE memkernel.conflict_checks AS q
-SET due_at = d.due_at, attempts = q.attempts - (CASE WHEN @uncounted::boolean THEN 1 ELSE 0 END)
+SET due_at = (least(@now::timestamptz, now())) + ((@until::timestamptz) - (@now::timestamptz)),
+    attempts = q.attempts - (CASE WHEN @uncounted::boolean THEN 1 ELSE 0 END)
 FROM (
-    SELECT unnest(@tenants::text[]) AS tenant, unnest(@ids::text[])::uuid AS memory_id, unnest(@attempts::integer[]) AS attempts,
-        unnest(@due_at::timestamptz[]) AS due_at
+    SELECT c.tenant, c.memory_id FROM memkernel.conflict_checks AS c
+    JOIN (
+        SELECT unnest(@tenants::text[]) AS tenant, unnest(@ids::text[])::uuid AS memory_id, unnest(@seqs::bigint[]) AS seq,
+            unnest(@attempts::integer[]) AS attempts
+    ) AS a ON c.tenant = a.tenant AND c.memory_id = a.memory_id AND c.seq = a.seq AND c.attempts = a.attempts
+    FOR UPDATE OF c SKIP LOCKED
 ) AS d
-WHERE q.tenant = d.tenant AND q.memory_id = d.memory_id AND q.attempts = d.attempts;
+WHERE q.tenant = d.tenant AND q.memory_id = d.memory_id;
 
--- CheckMark has a memory checked anew.
+-- CheckMark has a memory checked anew. A check that is under way does not know why, and ends
+-- nothing any more: the mark has a number of its own, and its attempts are counted from the
+-- beginning.
 -- name: CheckMark :exec
-INSERT INTO memkernel.conflict_checks (tenant, memory_id, namespace, marked_at, due_at)
+INSERT INTO memkernel.conflict_checks AS q (tenant, memory_id, namespace, marked_at, due_at)
 VALUES (@tenant, @memory_id, @namespace, @marked_at, @marked_at)
-ON CONFLICT DO NOTHING;
+ON CONFLICT (tenant, memory_id) DO UPDATE
+SET seq = DEFAULT, attempts = 0, marked_at = least(q.marked_at, excluded.marked_at), due_at = least(q.marked_at, excluded.marked_at);
 
 -- CheckStats counts what is to be checked in the visible namespaces; oldest means nothing if that
 -- is none.
