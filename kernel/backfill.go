@@ -69,7 +69,7 @@ func (k *Kernel) dropHopeless(ctx context.Context, gaps []store.Gap) (rest []sto
 	for i := range gaps {
 		if gaps[i].Text != "" && k.maySend(&gaps[i].Classification) {
 			rest = append(rest, gaps[i])
-		} else if err := k.store.FillGap(ctx, &gaps[i], nil); err != nil {
+		} else if err := k.store.FillGap(ctx, &gaps[i], nil, k.clock()); err != nil {
 			return nil, err
 		}
 	}
@@ -106,7 +106,7 @@ func (k *Kernel) fillBatch(ctx context.Context, gaps []store.Gap) (filled, refus
 		return 0, 0, err
 	}
 	for i := range gaps {
-		if err := k.store.FillGap(ctx, &gaps[i], vectors[i]); err != nil {
+		if err := k.store.FillGap(ctx, &gaps[i], vectors[i], k.clock()); err != nil {
 			return i, 0, err
 		}
 	}
@@ -138,7 +138,7 @@ func (k *Kernel) fillSingly(ctx context.Context, gaps []store.Gap) (filled, refu
 			return filled, refused, err
 		}
 		failed = 0
-		if err := k.store.FillGap(ctx, gap, embedding); err != nil {
+		if err := k.store.FillGap(ctx, gap, embedding, k.clock()); err != nil {
 			return filled, refused, err
 		}
 		filled++

@@ -52,6 +52,9 @@ const (
 	// maxJudged is how often a model is asked about a memory before the rules decide alone. The
 	// pauses between are those of gapPause: a quarter of an hour in all.
 	maxJudged = 5
+	// maxUnasked is how long a memory waits for a model that is not asked because it has failed at
+	// others, before that counts as if it had been: nothing is held for ever.
+	maxUnasked = time.Hour
 	// maxCheckTries is how often an outcome that loses a race is decided at a time.
 	maxCheckTries = 3
 )
@@ -59,7 +62,7 @@ const (
 // checkRun is one go at what is to be checked.
 type checkRun struct {
 	k       *Kernel
-	health  modelHealth
+	health  tenantHealth
 	checked int
 }
 
@@ -150,7 +153,9 @@ type checking struct {
 
 	policy   conflict.Policy
 	question conflict.Question
-	ruling   ruling
+	// spared reports that the model is down and is not to be asked.
+	spared bool
+	ruling ruling
 }
 
 func (r *checkRun) checkGuarded(ctx context.Context, todo *claimed) error {
@@ -268,7 +273,17 @@ func (r *checkRun) finish(ctx context.Context, c *checking) (same bool, err erro
 			return true, nil // it was erased
 		}
 		if c.ruling.postponed {
-			return false, r.putOff(ctx, []store.Check{*c.Check}, gapPause(c.Attempt-1), false)
+			pause := gapPause(c.Attempt - 1)
+			if c.ruling.unasked {
+				pause /= 2 // to have its turn before what the model has failed at
+			}
+			return false, r.putOff(ctx, []store.Check{*c.Check}, pause, c.ruling.unasked)
+		}
+		if c.ruling.judgement.Calls > 0 {
+			// The model may have thought for long.
+			if c.policy, err = r.policy(ctx, c.Namespace); err != nil {
+				return false, err
+			}
 		}
 		v, err := r.verdict(c)
 		if err != nil {
@@ -324,9 +339,6 @@ func (r *checkRun) fail(ctx context.Context, c *store.Check, err error) error {
 
 // putOff leaves memories alone for a while.
 func (r *checkRun) putOff(ctx context.Context, checks []store.Check, pause time.Duration, uncounted bool) error {
-	until := make([]time.Time, len(checks))
-	for i := range until {
-		until[i] = r.k.clock().Add(pause)
-	}
-	return r.k.store.DeferChecks(ctx, checks, until, uncounted)
+	now := r.k.clock()
+	return r.k.store.DeferChecks(ctx, checks, now, now.Add(pause), uncounted)
 }

@@ -44,6 +44,8 @@ type ruling struct {
 	judgement conflict.Judgement
 	// postponed reports that the model failed and is to be asked again later.
 	postponed bool
+	// unasked reports that it was not even asked this time, because it has failed at others.
+	unasked bool
 	// alone says why the rules decided without the model, empty if they did not have to.
 	alone string
 	// err is a fault of the judge's own, or the context's error.
@@ -53,8 +55,12 @@ type ruling struct {
 // abandoned says that the attempts before came to no end: their processes died.
 const abandoned = "abandoned"
 
-// judgeAll judges the questions, some at the same time if a model is asked.
+// judgeAll judges the questions, some at the same time if a model is asked: then all of them are
+// asked or none of a tenant's.
 func (r *checkRun) judgeAll(ctx context.Context, work []checking) {
+	for i := range work {
+		work[i].spared = r.health.of(work[i].Namespace.Tenant()).down()
+	}
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	for i := range work {
@@ -79,15 +85,17 @@ func (r *checkRun) judge(ctx context.Context, c *checking) (out ruling) {
 	case c.Attempt > maxJudged:
 		out.alone = abandoned
 	default:
-		llm = &judgeLLM{LLM: r.k.languageModel(c.Namespace.Tenant()), health: &r.health}
+		tenant := c.Namespace.Tenant()
+		llm = &judgeLLM{LLM: r.k.languageModel(tenant), health: r.health.of(tenant), spared: c.spared}
 		judge = &conflict.ModelJudge{LLM: llm, GreyFloor: r.k.cosineFloor()}
 	}
 	out.judgement, out.err = r.ask(ctx, judge, &c.question)
 	if out.err != nil || out.judgement.Fault == conflict.FaultNone {
 		return out
 	}
-	if c.Attempt < maxJudged && !llm.final {
-		return ruling{postponed: true}
+	unasked := !llm.asked && c.Waited < maxUnasked
+	if unasked || c.Attempt < maxJudged && !llm.final {
+		return ruling{postponed: true, unasked: unasked}
 	}
 	out.alone = string(out.judgement.Fault)
 	out.judgement, out.err = r.ask(ctx, conflict.Rules{}, &c.question)
@@ -106,6 +114,25 @@ func (r *checkRun) ask(ctx context.Context, judge conflict.Judge, q *conflict.Qu
 		err = fmt.Errorf("%w: judge: %w", mem.ErrInternal, err)
 	}
 	return j, err
+}
+
+// tenantHealth is how a model does for each tenant: what one brings it must not keep it from others,
+// and each may have an account of its own with it.
+type tenantHealth struct {
+	mu       sync.Mutex
+	byTenant map[string]*modelHealth
+}
+
+func (h *tenantHealth) of(tenant string) *modelHealth {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.byTenant == nil {
+		h.byTenant = map[string]*modelHealth{}
+	}
+	if h.byTenant[tenant] == nil {
+		h.byTenant[tenant] = &modelHealth{}
+	}
+	return h.byTenant[tenant]
 }
 
 // modelHealth counts the failures of a model in a row. After some the model is taken for down, and
@@ -137,6 +164,8 @@ type judgeLLM struct {
 	model.LLM
 
 	health *modelHealth
+	// spared keeps the model from being asked, and asked is set when it was asked anything at all.
+	spared, asked bool
 	// final is set when the model says that asking again will not help.
 	final bool
 }
@@ -145,9 +174,10 @@ var _ model.LLM = (*judgeLLM)(nil)
 
 // Complete implements model.LLM.
 func (j *judgeLLM) Complete(ctx context.Context, req model.Request) (*model.Response, error) {
-	if j.health.down() {
+	if j.spared {
 		return nil, errModelDown
 	}
+	j.asked = true
 	resp, err := j.LLM.Complete(ctx, req)
 	switch {
 	case ctx.Err() != nil:

@@ -22,7 +22,8 @@ type EntityType = entity.Type
 // Entity is somebody or something that memories name.
 type Entity struct {
 	ID ID
-	// Namespace is where it is at home: those who see the namespace see it.
+	// Namespace is where it is at home: those who see the namespace see it, if they see a memory
+	// that names it.
 	Namespace Namespace
 	// Name is how it was first written.
 	Name string
@@ -52,7 +53,8 @@ type Entities struct{ k *Kernel }
 
 // Entities returns the registry of what memories name. An entity is at home in the namespace
 // whose memory named it first; it is seen from there and from below, and nowhere else: the same
-// name in two namespaces that do not see each other is two entities.
+// name in two namespaces that do not see each other is two entities. Nobody hears of a name that
+// only memories out of their sight have, because those are held or disputed.
 func (k *Kernel) Entities() Entities { return Entities{k} }
 
 // ListEntitiesRequest selects entities; the zero value selects all that the caller sees.

@@ -32,6 +32,16 @@ func entityNames(t *testing.T, k *kerneltest.Kit, who kernel.Identity, req kerne
 	return out
 }
 
+// mention has a memory of each namespace name all entities at home there.
+func mention(t *testing.T, k *kerneltest.Kit, namespaces ...string) {
+	t.Helper()
+	for _, ns := range namespaces {
+		id := must(k.Write(t.Context(), k.Key(ns, kernel.RoleMember), kernel.WriteRequest{Text: "so many names"})).Stored[0]
+		sqlExec(t, k.Pool, `INSERT INTO memkernel.memory_entities (tenant, memory_id, entity_id, namespace, surface)
+			SELECT e.tenant, $1, e.id, e.namespace, e.name FROM memkernel.entity_registry AS e WHERE e.namespace = $2`, id.String(), ns)
+	}
+}
+
 // What a caller does not see is not there: in no list, by no id and by no name.
 func TestEntitiesAreSeenFromBelow(t *testing.T) {
 	t.Parallel()
@@ -181,6 +191,7 @@ func TestEntitiesListPages(t *testing.T) {
 	sqlExec(t, k.Pool, `INSERT INTO memkernel.entity_registry (tenant, id, namespace, canonical_key, name, type, created_at, actor)
 		SELECT 'acme', gen_random_uuid(), (ARRAY['acme', 'acme/eng', 'acme/sales'])[1 + g % 3], 'name ' || g / 6, 'Name ' || g, (ARRAY['person', 'other'])[1 + g / 3 % 2], now(), 'x'
 		FROM generate_series(0, 1799) AS g`)
+	mention(t, k, "acme", "acme/eng", "acme/sales")
 	names := entityNames(t, k, who, kernel.ListEntitiesRequest{})
 	require.Len(t, names, 1200)
 	require.Len(t, slices.Compact(slices.Sorted(slices.Values(names))), 1200)

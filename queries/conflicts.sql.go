@@ -457,13 +457,14 @@ WITH moved AS (
     WHERE c.tenant = $4 AND c.namespace = $5 AND c.state = 'open' AND (c.from_id = $6 OR c.to_id = $6)
     RETURNING c.from_id
 ), marked AS (
-    INSERT INTO memkernel.conflict_checks (tenant, memory_id, namespace, marked_at, due_at)
+    INSERT INTO memkernel.conflict_checks AS q (tenant, memory_id, namespace, marked_at, due_at)
     SELECT $4, f.id, $5, $2, $2
-    FROM moved AS o
+    FROM (SELECT DISTINCT m.from_id FROM moved AS m) AS o
     JOIN memkernel.memory_objects AS f ON f.tenant = $4 AND f.namespace = $5 AND f.id = o.from_id
         AND f.t_valid_to IS NULL AND f.status <> 'active' AND f.id <> $6
     ORDER BY f.id
-    ON CONFLICT DO NOTHING
+    ON CONFLICT (tenant, memory_id) DO UPDATE
+    SET seq = DEFAULT, attempts = 0, marked_at = least(q.marked_at, excluded.marked_at), due_at = least(q.marked_at, excluded.marked_at)
 )
 SELECT memkernel.expect(count(*), coalesce($1::bigint, count(*))) FROM moved
 `
@@ -519,28 +520,64 @@ func (q *Queries) CaseStats(ctx context.Context, arg CaseStatsParams) (int64, er
 	return count, err
 }
 
+const checkBare = `-- name: CheckBare :one
+SELECT (coalesce((SELECT n.live_rows FROM memkernel.namespaces AS n WHERE n.tenant = $1 AND n.path = $2), 0) > (
+    SELECT count(*) FROM memkernel.memory_vectors AS v
+    WHERE v.tenant = $3 AND v.ns = $4 AND v.model = $5 AND v.live AND v.dim <= 500
+) + (
+    SELECT count(*) FROM memkernel.memory_vectors AS v
+    WHERE v.tenant = $3 AND v.ns = $4 AND v.model = $5 AND v.live AND v.dim > 500
+))::boolean
+`
+
+type CheckBareParams struct {
+	Tenant    string
+	Namespace string
+	TenantID  int32
+	Ns        int32
+	Model     int32
+}
+
+// CheckBare reports that something current of a namespace has no vector of the model.
+func (q *Queries) CheckBare(ctx context.Context, arg CheckBareParams) (bool, error) {
+	row := q.db.QueryRow(ctx, checkBare,
+		arg.Tenant,
+		arg.Namespace,
+		arg.TenantID,
+		arg.Ns,
+		arg.Model,
+	)
+	var column_1 bool
+	err := row.Scan(&column_1)
+	return column_1, err
+}
+
 const checkClaim = `-- name: CheckClaim :many
-UPDATE memkernel.conflict_checks AS q SET attempts = q.attempts + 1, due_at = $1
+UPDATE memkernel.conflict_checks AS q
+SET attempts = q.attempts + 1, marked_at = least(q.marked_at, $1::timestamptz, now()),
+    due_at = (least($1::timestamptz, now())) + (($2::timestamptz) - ($1::timestamptz))
 FROM (
     SELECT c.tenant, c.memory_id, t.id AS tenant_id, n.id AS ns FROM memkernel.conflict_checks AS c
     JOIN memkernel.tenants AS t ON t.tenant = c.tenant AND t.suspended_at IS NULL
     JOIN memkernel.namespaces AS n ON n.tenant = c.tenant AND n.path = c.namespace
-    WHERE c.tenant = $2 AND c.memory_id = ANY(($3::text[])::uuid[]) AND c.due_at <= $4
+    WHERE c.tenant = $3 AND c.memory_id = ANY(($4::text[])::uuid[])
+        AND (c.due_at <= least($1::timestamptz, now()) OR c.due_at <= c.marked_at)
     LIMIT $5
     FOR UPDATE OF c SKIP LOCKED
 ) AS due
 WHERE q.tenant = due.tenant AND q.memory_id = due.memory_id
-RETURNING q.tenant, q.memory_id, q.namespace, q.seq, q.replaces, q.attempts, due.tenant_id, due.ns, (EXISTS (
+RETURNING q.tenant, q.memory_id, q.namespace, q.seq, q.replaces, q.attempts,
+    extract(epoch FROM (least($1::timestamptz, now())) - q.marked_at)::double precision AS waited, due.tenant_id, due.ns, (EXISTS (
     SELECT 1 FROM memkernel.memory_vectors AS v WHERE v.tenant = due.tenant_id AND v.id = q.memory_id AND v.model = $6))::boolean AS embedded,
     (EXISTS (SELECT 1 FROM memkernel.memory_objects AS m
         WHERE m.tenant = q.tenant AND m.id = q.memory_id AND m.status = 'held'))::boolean AS held
 `
 
 type CheckClaimParams struct {
+	Now     time.Time
 	Until   time.Time
 	Tenant  string
 	Ids     []string
-	Now     time.Time
 	MaxRows int32
 	Model   int32
 }
@@ -552,6 +589,7 @@ type CheckClaimRow struct {
 	Seq       int64
 	Replaces  *uuid.UUID
 	Attempts  int32
+	Waited    float64
 	TenantID  int32
 	Ns        int32
 	Embedded  bool
@@ -562,10 +600,10 @@ type CheckClaimRow struct {
 // @sqlc-vet-disable namespace-predicate
 func (q *Queries) CheckClaim(ctx context.Context, arg CheckClaimParams) ([]CheckClaimRow, error) {
 	rows, err := q.db.Query(ctx, checkClaim,
+		arg.Now,
 		arg.Until,
 		arg.Tenant,
 		arg.Ids,
-		arg.Now,
 		arg.MaxRows,
 		arg.Model,
 	)
@@ -583,6 +621,7 @@ func (q *Queries) CheckClaim(ctx context.Context, arg CheckClaimParams) ([]Check
 			&i.Seq,
 			&i.Replaces,
 			&i.Attempts,
+			&i.Waited,
 			&i.TenantID,
 			&i.Ns,
 			&i.Embedded,
@@ -600,26 +639,29 @@ func (q *Queries) CheckClaim(ctx context.Context, arg CheckClaimParams) ([]Check
 
 const checkClaimMany = `-- name: CheckClaimMany :many
 
-UPDATE memkernel.conflict_checks AS q SET attempts = q.attempts + 1, due_at = $1
+UPDATE memkernel.conflict_checks AS q
+SET attempts = q.attempts + 1, marked_at = least(q.marked_at, $1::timestamptz, now()),
+    due_at = (least($1::timestamptz, now())) + (($2::timestamptz) - ($1::timestamptz))
 FROM (
     SELECT c.tenant, c.memory_id, t.id AS tenant_id, n.id AS ns FROM memkernel.conflict_checks AS c
     JOIN memkernel.tenants AS t ON t.tenant = c.tenant AND t.suspended_at IS NULL
     JOIN memkernel.namespaces AS n ON n.tenant = c.tenant AND n.path = c.namespace
-    WHERE c.due_at <= $2
+    WHERE c.due_at <= least($1::timestamptz, now()) OR c.due_at <= c.marked_at
     ORDER BY c.due_at, c.seq
     LIMIT $3
     FOR UPDATE OF c SKIP LOCKED
 ) AS due
 WHERE q.tenant = due.tenant AND q.memory_id = due.memory_id
-RETURNING q.tenant, q.memory_id, q.namespace, q.seq, q.replaces, q.attempts, due.tenant_id, due.ns, (EXISTS (
+RETURNING q.tenant, q.memory_id, q.namespace, q.seq, q.replaces, q.attempts,
+    extract(epoch FROM (least($1::timestamptz, now())) - q.marked_at)::double precision AS waited, due.tenant_id, due.ns, (EXISTS (
     SELECT 1 FROM memkernel.memory_vectors AS v WHERE v.tenant = due.tenant_id AND v.id = q.memory_id AND v.model = $4))::boolean AS embedded,
     (EXISTS (SELECT 1 FROM memkernel.memory_objects AS m
         WHERE m.tenant = q.tenant AND m.id = q.memory_id AND m.status = 'held'))::boolean AS held
 `
 
 type CheckClaimManyParams struct {
-	Until   time.Time
 	Now     time.Time
+	Until   time.Time
 	MaxRows int32
 	Model   int32
 }
@@ -631,6 +673,7 @@ type CheckClaimManyRow struct {
 	Seq       int64
 	Replaces  *uuid.UUID
 	Attempts  int32
+	Waited    float64
 	TenantID  int32
 	Ns        int32
 	Embedded  bool
@@ -640,13 +683,15 @@ type CheckClaimManyRow struct {
 // The comparison of memories with their neighbours, and what comes of it. A check is the work to
 // be done on one memory; a case is a contradiction that waits for a person.
 // CheckClaimMany begins attempts at checks that are due, of all tenants that are served, and
-// keeps others off them until a time. An attempt's number is its fence. embedded reports that
-// the memory has a vector of the model.
+// keeps others off them until a time. The mark's number and the attempt's are its fence. A clock
+// that is ahead of the database's is not believed. What has only been marked is due at once,
+// whatever the clock of whoever marked it says; a claim makes the time of the mark one of its own
+// past, so that this is so once. embedded reports that the memory has a vector of the model.
 // @sqlc-vet-disable namespace-predicate
 func (q *Queries) CheckClaimMany(ctx context.Context, arg CheckClaimManyParams) ([]CheckClaimManyRow, error) {
 	rows, err := q.db.Query(ctx, checkClaimMany,
-		arg.Until,
 		arg.Now,
+		arg.Until,
 		arg.MaxRows,
 		arg.Model,
 	)
@@ -664,6 +709,7 @@ func (q *Queries) CheckClaimMany(ctx context.Context, arg CheckClaimManyParams) 
 			&i.Seq,
 			&i.Replaces,
 			&i.Attempts,
+			&i.Waited,
 			&i.TenantID,
 			&i.Ns,
 			&i.Embedded,
@@ -681,38 +727,47 @@ func (q *Queries) CheckClaimMany(ctx context.Context, arg CheckClaimManyParams) 
 
 const checkDeferMany = `-- name: CheckDeferMany :exec
 UPDATE memkernel.conflict_checks AS q
-SET due_at = d.due_at, attempts = q.attempts - (CASE WHEN $1::boolean THEN 1 ELSE 0 END)
+SET due_at = (least($1::timestamptz, now())) + (($2::timestamptz) - ($1::timestamptz)),
+    attempts = q.attempts - (CASE WHEN $3::boolean THEN 1 ELSE 0 END)
 FROM (
-    SELECT unnest($2::text[]) AS tenant, unnest($3::text[])::uuid AS memory_id, unnest($4::integer[]) AS attempts,
-        unnest($5::timestamptz[]) AS due_at
+    SELECT c.tenant, c.memory_id FROM memkernel.conflict_checks AS c
+    JOIN (
+        SELECT unnest($4::text[]) AS tenant, unnest($5::text[])::uuid AS memory_id, unnest($6::bigint[]) AS seq,
+            unnest($7::integer[]) AS attempts
+    ) AS a ON c.tenant = a.tenant AND c.memory_id = a.memory_id AND c.seq = a.seq AND c.attempts = a.attempts
+    FOR UPDATE OF c SKIP LOCKED
 ) AS d
-WHERE q.tenant = d.tenant AND q.memory_id = d.memory_id AND q.attempts = d.attempts
+WHERE q.tenant = d.tenant AND q.memory_id = d.memory_id
 `
 
 type CheckDeferManyParams struct {
+	Now       time.Time
+	Until     time.Time
 	Uncounted bool
 	Tenants   []string
 	Ids       []string
+	Seqs      []int64
 	Attempts  []int32
-	DueAt     []time.Time
 }
 
-// CheckDeferMany ends attempts that decided nothing. One that was cut short by the worker itself
-// does not count.
+// CheckDeferMany ends attempts that decided nothing. One of which nothing is to be learnt, because
+// it was cut short or the model was not asked, does not count.
 func (q *Queries) CheckDeferMany(ctx context.Context, arg CheckDeferManyParams) error {
 	_, err := q.db.Exec(ctx, checkDeferMany,
+		arg.Now,
+		arg.Until,
 		arg.Uncounted,
 		arg.Tenants,
 		arg.Ids,
+		arg.Seqs,
 		arg.Attempts,
-		arg.DueAt,
 	)
 	return err
 }
 
 const checkDone = `-- name: CheckDone :one
 WITH gone AS (
-    DELETE FROM memkernel.conflict_checks WHERE tenant = $1 AND memory_id = $2 AND attempts = $3
+    DELETE FROM memkernel.conflict_checks WHERE tenant = $1 AND memory_id = $2 AND seq = $3 AND attempts = $4
     RETURNING memory_id
 )
 SELECT memkernel.expect(count(*), 1) FROM gone
@@ -721,13 +776,19 @@ SELECT memkernel.expect(count(*), 1) FROM gone
 type CheckDoneParams struct {
 	Tenant   string
 	MemoryID uuid.UUID
+	Seq      int64
 	Attempts int32
 }
 
 // CheckDone ends an attempt with all that it decided; MK001 if that is not its to do any more.
 // @sqlc-vet-disable delete-only-erasure
 func (q *Queries) CheckDone(ctx context.Context, arg CheckDoneParams) (bool, error) {
-	row := q.db.QueryRow(ctx, checkDone, arg.Tenant, arg.MemoryID, arg.Attempts)
+	row := q.db.QueryRow(ctx, checkDone,
+		arg.Tenant,
+		arg.MemoryID,
+		arg.Seq,
+		arg.Attempts,
+	)
 	var expect bool
 	err := row.Scan(&expect)
 	return expect, err
@@ -736,21 +797,33 @@ func (q *Queries) CheckDone(ctx context.Context, arg CheckDoneParams) (bool, err
 const checkDoneMany = `-- name: CheckDoneMany :exec
 DELETE FROM memkernel.conflict_checks AS q
 USING (
-    SELECT unnest($1::text[]) AS tenant, unnest($2::text[])::uuid AS memory_id, unnest($3::integer[]) AS attempts
+    SELECT c.tenant, c.memory_id FROM memkernel.conflict_checks AS c
+    JOIN (
+        SELECT unnest($1::text[]) AS tenant, unnest($2::text[])::uuid AS memory_id, unnest($3::bigint[]) AS seq,
+            unnest($4::integer[]) AS attempts
+    ) AS a ON c.tenant = a.tenant AND c.memory_id = a.memory_id AND c.seq = a.seq AND c.attempts = a.attempts
+    FOR UPDATE OF c SKIP LOCKED
 ) AS d
-WHERE q.tenant = d.tenant AND q.memory_id = d.memory_id AND q.attempts = d.attempts
+WHERE q.tenant = d.tenant AND q.memory_id = d.memory_id
 `
 
 type CheckDoneManyParams struct {
 	Tenants  []string
 	Ids      []string
+	Seqs     []int64
 	Attempts []int32
 }
 
-// CheckDoneMany ends attempts that decided to leave everything as it is.
+// CheckDoneMany ends attempts that decided to leave everything as it is. What is being marked anew
+// stays, here and below.
 // @sqlc-vet-disable delete-only-erasure
 func (q *Queries) CheckDoneMany(ctx context.Context, arg CheckDoneManyParams) error {
-	_, err := q.db.Exec(ctx, checkDoneMany, arg.Tenants, arg.Ids, arg.Attempts)
+	_, err := q.db.Exec(ctx, checkDoneMany,
+		arg.Tenants,
+		arg.Ids,
+		arg.Seqs,
+		arg.Attempts,
+	)
 	return err
 }
 
@@ -810,31 +883,41 @@ func (q *Queries) CheckHead(ctx context.Context, arg CheckHeadParams) ([]uuid.UU
 }
 
 const checkHold = `-- name: CheckHold :many
-SELECT q.attempts FROM memkernel.conflict_checks AS q
-WHERE q.tenant = $1 AND q.memory_id = $2
+SELECT q.memory_id FROM memkernel.conflict_checks AS q
+JOIN memkernel.tenants AS t ON t.tenant = q.tenant AND t.suspended_at IS NULL
+WHERE q.tenant = $1 AND q.memory_id = $2 AND q.seq = $3 AND q.attempts = $4
 LIMIT 1
-FOR UPDATE
+FOR UPDATE OF q SKIP LOCKED
 `
 
 type CheckHoldParams struct {
 	Tenant   string
 	MemoryID uuid.UUID
+	Seq      int64
+	Attempts int32
 }
 
-// CheckHold reads which attempt is under way, and holds it.
-func (q *Queries) CheckHold(ctx context.Context, arg CheckHoldParams) ([]int32, error) {
-	rows, err := q.db.Query(ctx, checkHold, arg.Tenant, arg.MemoryID)
+// CheckHold finds out whether an attempt may still decide anything, and keeps it so: nothing, if
+// another was made, its tenant was suspended or the memory is being marked anew. It waits for nobody,
+// since its caller has locked memories that a host's transaction may want next.
+func (q *Queries) CheckHold(ctx context.Context, arg CheckHoldParams) ([]uuid.UUID, error) {
+	rows, err := q.db.Query(ctx, checkHold,
+		arg.Tenant,
+		arg.MemoryID,
+		arg.Seq,
+		arg.Attempts,
+	)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	items := []int32{}
+	items := []uuid.UUID{}
 	for rows.Next() {
-		var attempts int32
-		if err := rows.Scan(&attempts); err != nil {
+		var memory_id uuid.UUID
+		if err := rows.Scan(&memory_id); err != nil {
 			return nil, err
 		}
-		items = append(items, attempts)
+		items = append(items, memory_id)
 	}
 	if err := rows.Err(); err != nil {
 		return nil, err
@@ -843,9 +926,10 @@ func (q *Queries) CheckHold(ctx context.Context, arg CheckHoldParams) ([]int32, 
 }
 
 const checkMark = `-- name: CheckMark :exec
-INSERT INTO memkernel.conflict_checks (tenant, memory_id, namespace, marked_at, due_at)
+INSERT INTO memkernel.conflict_checks AS q (tenant, memory_id, namespace, marked_at, due_at)
 VALUES ($1, $2, $3, $4, $4)
-ON CONFLICT DO NOTHING
+ON CONFLICT (tenant, memory_id) DO UPDATE
+SET seq = DEFAULT, attempts = 0, marked_at = least(q.marked_at, excluded.marked_at), due_at = least(q.marked_at, excluded.marked_at)
 `
 
 type CheckMarkParams struct {
@@ -855,7 +939,9 @@ type CheckMarkParams struct {
 	MarkedAt  time.Time
 }
 
-// CheckMark has a memory checked anew.
+// CheckMark has a memory checked anew. A check that is under way does not know why, and ends
+// nothing any more: the mark has a number of its own, and its attempts are counted from the
+// beginning.
 func (q *Queries) CheckMark(ctx context.Context, arg CheckMarkParams) error {
 	_, err := q.db.Exec(ctx, checkMark,
 		arg.Tenant,
@@ -989,13 +1075,14 @@ CROSS JOIN LATERAL (
             WHERE c.tenant = $6 AND c.from_id = $2 AND c.to_id = near.id)
         OR EXISTS (SELECT 1 FROM memkernel.conflict_cases AS c
             WHERE c.tenant = $6 AND c.from_id = near.id AND c.to_id = $2))::boolean AS in_case
-    FROM memkernel.memory_objects AS m WHERE m.tenant = $6 AND m.id = near.id
+    FROM memkernel.memory_objects AS m
+    WHERE m.tenant = $6 AND m.id = near.id AND m.provenance = ANY((SELECT $7::text[])::text[])
     OFFSET 0
 ) AS m
-WHERE near.distance IS NOT NULL AND m.namespace = $7 AND m.t_valid_to IS NULL AND (m.expires_at IS NULL OR m.expires_at > $8::timestamptz)
-    AND m.status = 'active' AND m.kind <> 'raw' AND m.bytes <= $9::integer AND m.queued < $10::bigint AND NOT m.in_case
+WHERE near.distance IS NOT NULL AND m.namespace = $8 AND m.t_valid_to IS NULL AND (m.expires_at IS NULL OR m.expires_at > $9::timestamptz)
+    AND m.status = 'active' AND m.kind <> 'raw' AND m.bytes <= $10::integer AND m.queued < $11::bigint AND NOT m.in_case
 ORDER BY near.distance, near.id
-LIMIT $11
+LIMIT $12
 `
 
 type CheckNearestParams struct {
@@ -1005,6 +1092,7 @@ type CheckNearestParams struct {
 	Ns        int32
 	Pool      int32
 	Tenant    string
+	Classes   []string
 	Namespace string
 	Now       time.Time
 	MaxBytes  int32
@@ -1018,10 +1106,11 @@ type CheckNearestRow struct {
 }
 
 // CheckNearest ranks what a memory is to be compared with by its own vector: what is believed of
-// its namespace, short enough, not raw and not together with it in a case. Of two that are both
-// still to be checked only the later one sees the other, so that a pair is compared once. It
-// scans like VectorNearest, and looks the nearest ones up, in order, until it has enough; the
-// look-ups are so written that they go by whole keys, whatever the statistics say.
+// its namespace, of the given classes, short enough, not raw and not together with it in a case. Of
+// two that are both still to be checked only the later one sees the other, so that a pair is
+// compared once. It scans like VectorNearest, and looks the nearest ones up, in order, until it has
+// enough or the pool is exhausted; the look-ups are so written that they go by whole keys,
+// whatever the statistics say.
 func (q *Queries) CheckNearest(ctx context.Context, arg CheckNearestParams) ([]CheckNearestRow, error) {
 	rows, err := q.db.Query(ctx, checkNearest,
 		arg.TenantID,
@@ -1030,6 +1119,7 @@ func (q *Queries) CheckNearest(ctx context.Context, arg CheckNearestParams) ([]C
 		arg.Ns,
 		arg.Pool,
 		arg.Tenant,
+		arg.Classes,
 		arg.Namespace,
 		arg.Now,
 		arg.MaxBytes,
@@ -1073,13 +1163,14 @@ CROSS JOIN LATERAL (
             WHERE c.tenant = $6 AND c.from_id = $2 AND c.to_id = near.id)
         OR EXISTS (SELECT 1 FROM memkernel.conflict_cases AS c
             WHERE c.tenant = $6 AND c.from_id = near.id AND c.to_id = $2))::boolean AS in_case
-    FROM memkernel.memory_objects AS m WHERE m.tenant = $6 AND m.id = near.id
+    FROM memkernel.memory_objects AS m
+    WHERE m.tenant = $6 AND m.id = near.id AND m.provenance = ANY((SELECT $7::text[])::text[])
     OFFSET 0
 ) AS m
-WHERE near.distance IS NOT NULL AND m.namespace = $7 AND m.t_valid_to IS NULL AND (m.expires_at IS NULL OR m.expires_at > $8::timestamptz)
-    AND m.status = 'active' AND m.kind <> 'raw' AND m.bytes <= $9::integer AND m.queued < $10::bigint AND NOT m.in_case
+WHERE near.distance IS NOT NULL AND m.namespace = $8 AND m.t_valid_to IS NULL AND (m.expires_at IS NULL OR m.expires_at > $9::timestamptz)
+    AND m.status = 'active' AND m.kind <> 'raw' AND m.bytes <= $10::integer AND m.queued < $11::bigint AND NOT m.in_case
 ORDER BY near.distance, near.id
-LIMIT $11
+LIMIT $12
 `
 
 type CheckNearestWideParams struct {
@@ -1089,6 +1180,7 @@ type CheckNearestWideParams struct {
 	Ns        int32
 	Pool      int32
 	Tenant    string
+	Classes   []string
 	Namespace string
 	Now       time.Time
 	MaxBytes  int32
@@ -1110,6 +1202,7 @@ func (q *Queries) CheckNearestWide(ctx context.Context, arg CheckNearestWidePara
 		arg.Ns,
 		arg.Pool,
 		arg.Tenant,
+		arg.Classes,
 		arg.Namespace,
 		arg.Now,
 		arg.MaxBytes,
@@ -1144,34 +1237,46 @@ CROSS JOIN LATERAL (
             WHERE c.tenant = $2 AND c.from_id = $3 AND c.to_id = near.id)
         OR EXISTS (SELECT 1 FROM memkernel.conflict_cases AS c
             WHERE c.tenant = $2 AND c.from_id = near.id AND c.to_id = $3))::boolean AS in_case
-    FROM memkernel.memory_objects AS m WHERE m.tenant = $2 AND m.id = near.id
+    FROM memkernel.memory_objects AS m
+    WHERE m.tenant = $2 AND m.id = near.id AND m.provenance = ANY((SELECT $4::text[])::text[])
     OFFSET 0
 ) AS m
-WHERE near.id <> $3 AND m.namespace = $4 AND m.t_valid_to IS NULL AND (m.expires_at IS NULL OR m.expires_at > $5::timestamptz)
-    AND m.status = 'active' AND m.kind <> 'raw' AND m.bytes <= $6::integer AND m.queued < $7::bigint AND NOT m.in_case
+WHERE near.id <> $3 AND m.namespace = $5 AND m.t_valid_to IS NULL AND (m.expires_at IS NULL OR m.expires_at > $6::timestamptz)
+    AND (NOT $7::boolean OR NOT EXISTS (
+        SELECT 1 FROM memkernel.memory_vectors AS v WHERE v.tenant = $8 AND v.id = near.id AND v.model = $9))
+    AND m.status = 'active' AND m.kind <> 'raw' AND m.bytes <= $10::integer AND m.queued < $11::bigint AND NOT m.in_case
 ORDER BY near.pos
-LIMIT $8
+LIMIT $12
 `
 
 type CheckRankedParams struct {
 	Ids       []string
 	Tenant    string
 	MemoryID  uuid.UUID
+	Classes   []string
 	Namespace string
 	Now       time.Time
+	Bare      bool
+	TenantID  int32
+	Model     int32
 	MaxBytes  int32
 	Seq       int64
 	MaxRows   int32
 }
 
-// CheckRanked keeps of ranked memories what CheckNearest would.
+// CheckRanked keeps of ranked memories what CheckNearest would or, with bare, of those that have no
+// vector of the model.
 func (q *Queries) CheckRanked(ctx context.Context, arg CheckRankedParams) ([]uuid.UUID, error) {
 	rows, err := q.db.Query(ctx, checkRanked,
 		arg.Ids,
 		arg.Tenant,
 		arg.MemoryID,
+		arg.Classes,
 		arg.Namespace,
 		arg.Now,
+		arg.Bare,
+		arg.TenantID,
+		arg.Model,
 		arg.MaxBytes,
 		arg.Seq,
 		arg.MaxRows,

@@ -16,6 +16,10 @@ const entityAliasMany = `-- name: EntityAliasMany :many
 SELECT a.entity_id, a.namespace, a.alias_key, a.name
 FROM memkernel.entity_aliases AS a
 WHERE a.tenant = $1 AND a.entity_id = ANY(($2::text[])::uuid[]) AND a.namespace = ANY($3::text[]) AND NOT a.derived
+    AND (coalesce((SELECT m.status = 'active' FROM memkernel.memory_objects AS m WHERE m.tenant = a.tenant AND m.id = a.memory_id), false)
+        OR coalesce((SELECT true FROM memkernel.memory_entities AS l CROSS JOIN LATERAL (
+            SELECT 1 FROM memkernel.memory_objects AS m WHERE m.tenant = l.tenant AND m.id = l.memory_id AND m.status = 'active' OFFSET 0) AS m
+            WHERE l.tenant = a.tenant AND l.entity_id = a.entity_id AND l.namespace = a.namespace AND l.surface = a.name LIMIT 1), false))
 ORDER BY a.entity_id, a.alias_key, a.namespace
 LIMIT $4
 `
@@ -34,7 +38,8 @@ type EntityAliasManyRow struct {
 	Name      string
 }
 
-// EntityAliasMany lists the visible names that entities have been called by.
+// EntityAliasMany lists the visible names that entities have been called by: those that a memory in
+// the caller's sight has, the one that taught the name or another.
 func (q *Queries) EntityAliasMany(ctx context.Context, arg EntityAliasManyParams) ([]EntityAliasManyRow, error) {
 	rows, err := q.db.Query(ctx, entityAliasMany,
 		arg.Tenant,
@@ -70,6 +75,10 @@ SELECT a.entity_id, a.namespace, a.alias_key, a.name
 FROM memkernel.entity_aliases AS a
 WHERE a.tenant = $1 AND a.namespace = ANY((SELECT $2::text[])::text[])
     AND a.alias_key = ANY((SELECT $3::text[])::text[]) AND NOT a.derived
+    AND (coalesce((SELECT m.status = 'active' FROM memkernel.memory_objects AS m WHERE m.tenant = a.tenant AND m.id = a.memory_id), false)
+        OR coalesce((SELECT true FROM memkernel.memory_entities AS l CROSS JOIN LATERAL (
+            SELECT 1 FROM memkernel.memory_objects AS m WHERE m.tenant = l.tenant AND m.id = l.memory_id AND m.status = 'active' OFFSET 0) AS m
+            WHERE l.tenant = a.tenant AND l.entity_id = a.entity_id AND l.namespace = a.namespace AND l.surface = a.name LIMIT 1), false))
 ORDER BY a.alias_key, a.entity_id, a.namespace
 LIMIT $4
 `
@@ -162,6 +171,9 @@ const entityGet = `-- name: EntityGet :many
 WITH RECURSIVE chain AS (
     SELECT e.id, e.merged_into FROM memkernel.entity_registry AS e
     WHERE e.tenant = $1 AND e.id = $4 AND e.namespace = ANY($2::text[])
+        AND coalesce((SELECT true FROM memkernel.memory_entities AS l CROSS JOIN LATERAL (
+            SELECT 1 FROM memkernel.memory_objects AS m WHERE m.tenant = l.tenant AND m.id = l.memory_id AND m.status = 'active' OFFSET 0) AS m
+            WHERE l.tenant = e.tenant AND l.entity_id = e.id AND l.namespace = ANY((SELECT $2::text[])::text[]) LIMIT 1), false)
     UNION
     SELECT n.id, n.merged_into FROM chain AS c
     JOIN memkernel.entity_registry AS n ON n.tenant = $1 AND n.id = c.merged_into AND n.namespace = ANY($2::text[])
@@ -169,6 +181,9 @@ WITH RECURSIVE chain AS (
 SELECT e.id, e.namespace, e.canonical_key, e.name, e.type, e.created_at, e.actor, e.merged_into
 FROM chain AS c
 JOIN memkernel.entity_registry AS e ON e.tenant = $1 AND e.id = c.id AND e.namespace = ANY($2::text[])
+WHERE coalesce((SELECT true FROM memkernel.memory_entities AS l CROSS JOIN LATERAL (
+    SELECT 1 FROM memkernel.memory_objects AS m WHERE m.tenant = l.tenant AND m.id = l.memory_id AND m.status = 'active' OFFSET 0) AS m
+    WHERE l.tenant = e.tenant AND l.entity_id = e.id AND l.namespace = ANY((SELECT $2::text[])::text[]) LIMIT 1), false)
 LIMIT $3
 `
 
@@ -312,6 +327,9 @@ SELECT e.id, e.namespace, e.canonical_key, e.name, e.type, e.created_at, e.actor
 FROM memkernel.entity_registry AS e
 WHERE e.tenant = $1 AND e.namespace = ANY($2::text[])
     AND ($3::text = '' OR e.type = $3::text)
+    AND coalesce((SELECT true FROM memkernel.memory_entities AS l CROSS JOIN LATERAL (
+        SELECT 1 FROM memkernel.memory_objects AS m WHERE m.tenant = l.tenant AND m.id = l.memory_id AND m.status = 'active' OFFSET 0) AS m
+        WHERE l.tenant = e.tenant AND l.entity_id = e.id AND l.namespace = ANY((SELECT $2::text[])::text[]) LIMIT 1), false)
     AND ($4::boolean OR e.merged_into IS NULL)
     AND (e.canonical_key > $5 OR (e.canonical_key = $5 AND e.id > $6))
 ORDER BY e.canonical_key, e.id
@@ -339,7 +357,9 @@ type EntityListRow struct {
 	MergedInto   *uuid.UUID
 }
 
-// EntityList pages through the visible entities, by name.
+// EntityList pages through the visible entities, by name. A name is not told before a memory that
+// has it is in the caller's sight, here and below: of what is held or disputed nobody hears. That is
+// asked of one entity at a time (LIMIT 1), which stops at the first such memory.
 func (q *Queries) EntityList(ctx context.Context, arg EntityListParams) ([]EntityListRow, error) {
 	rows, err := q.db.Query(ctx, entityList,
 		arg.Tenant,
@@ -382,7 +402,9 @@ SELECT e.id, e.namespace, e.merged_into,
     (e.namespace = $1 OR (e.namespace >= $2 AND e.namespace < $3))::boolean AS managed
 FROM memkernel.entity_registry AS e
 WHERE e.tenant = $4 AND e.id = $5
-    AND (e.namespace = ANY($6::text[])
+    AND (e.namespace = ANY($6::text[]) AND coalesce((SELECT true FROM memkernel.memory_entities AS l CROSS JOIN LATERAL (
+            SELECT 1 FROM memkernel.memory_objects AS m WHERE m.tenant = l.tenant AND m.id = l.memory_id AND m.status = 'active' OFFSET 0) AS m
+            WHERE l.tenant = e.tenant AND l.entity_id = e.id AND l.namespace = ANY((SELECT $6::text[])::text[]) LIMIT 1), false)
         OR e.namespace = $1 OR (e.namespace >= $2 AND e.namespace < $3))
 `
 
@@ -581,31 +603,38 @@ WITH RECURSIVE found AS (
     (
         SELECT e.id, e.namespace, e.canonical_key, e.name, e.type, e.created_at, e.actor, e.merged_into
         FROM memkernel.entity_registry AS e
-        WHERE e.tenant = $2 AND e.namespace = ANY((SELECT $3::text[])::text[])
+        WHERE e.tenant = $1 AND e.namespace = ANY((SELECT $2::text[])::text[])
             AND e.canonical_key = ANY((SELECT $4::text[])::text[])
         UNION
         SELECT e.id, e.namespace, e.canonical_key, e.name, e.type, e.created_at, e.actor, e.merged_into
         FROM memkernel.entity_aliases AS a
-        JOIN memkernel.entity_registry AS e ON e.tenant = a.tenant AND e.id = a.entity_id AND e.namespace = ANY((SELECT $3::text[])::text[])
-        WHERE a.tenant = $2 AND a.namespace = ANY((SELECT $3::text[])::text[])
+        JOIN memkernel.entity_registry AS e ON e.tenant = a.tenant AND e.id = a.entity_id AND e.namespace = ANY((SELECT $2::text[])::text[])
+        WHERE a.tenant = $1 AND a.namespace = ANY((SELECT $2::text[])::text[])
             AND a.alias_key = ANY((SELECT $4::text[])::text[])
+            AND (a.derived OR (coalesce((SELECT m.status = 'active' FROM memkernel.memory_objects AS m WHERE m.tenant = a.tenant AND m.id = a.memory_id), false)
+                OR coalesce((SELECT true FROM memkernel.memory_entities AS l CROSS JOIN LATERAL (
+                    SELECT 1 FROM memkernel.memory_objects AS m WHERE m.tenant = l.tenant AND m.id = l.memory_id AND m.status = 'active' OFFSET 0) AS m
+                    WHERE l.tenant = a.tenant AND l.entity_id = a.entity_id AND l.namespace = a.namespace AND l.surface = a.name LIMIT 1), false)))
     )
     UNION
     SELECT n.id, n.namespace, n.canonical_key, n.name, n.type, n.created_at, n.actor, n.merged_into
     FROM found AS f
-    JOIN memkernel.entity_registry AS n ON n.tenant = $2 AND n.id = f.merged_into AND n.namespace = ANY((SELECT $3::text[])::text[])
+    JOIN memkernel.entity_registry AS n ON n.tenant = $1 AND n.id = f.merged_into AND n.namespace = ANY((SELECT $2::text[])::text[])
     WHERE f.merged_into IS NOT NULL
 )
 SELECT f.id, f.namespace, f.canonical_key, f.name, f.type, f.created_at, f.actor, f.merged_into
 FROM found AS f
+WHERE coalesce((SELECT true FROM memkernel.memory_entities AS l CROSS JOIN LATERAL (
+    SELECT 1 FROM memkernel.memory_objects AS m WHERE m.tenant = l.tenant AND m.id = l.memory_id AND m.status = 'active' OFFSET 0) AS m
+    WHERE l.tenant = $1 AND l.entity_id = f.id AND l.namespace = ANY((SELECT $2::text[])::text[]) LIMIT 1), false)
 ORDER BY f.canonical_key, f.id
-LIMIT $1
+LIMIT $3
 `
 
 type EntityNamedParams struct {
-	MaxRows    int32
 	Tenant     string
 	Namespaces []string
+	MaxRows    int32
 	Keys       []string
 }
 
@@ -624,9 +653,9 @@ type EntityNamedRow struct {
 // theirs, and what they have been merged into.
 func (q *Queries) EntityNamed(ctx context.Context, arg EntityNamedParams) ([]EntityNamedRow, error) {
 	rows, err := q.db.Query(ctx, entityNamed,
-		arg.MaxRows,
 		arg.Tenant,
 		arg.Namespaces,
+		arg.MaxRows,
 		arg.Keys,
 	)
 	if err != nil {

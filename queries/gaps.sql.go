@@ -100,7 +100,7 @@ func (q *Queries) GapInsertMany(ctx context.Context, arg GapInsertManyParams) er
 }
 
 const gapList = `-- name: GapList :many
-SELECT g.tenant, g.memory_id, coalesce(m.namespace, '') AS namespace, coalesce(m.text, '') AS text,
+SELECT g.tenant, g.memory_id, coalesce(m.namespace, '') AS namespace, coalesce(m.text, '') AS text, coalesce(m.kind, '') AS kind,
     coalesce(m.destinations, '{}')::text[] AS destinations, g.attempts
 FROM memkernel.embedding_gaps AS g
 JOIN memkernel.tenants AS t ON t.tenant = g.tenant AND t.suspended_at IS NULL
@@ -120,6 +120,7 @@ type GapListRow struct {
 	MemoryID     uuid.UUID
 	Namespace    string
 	Text         string
+	Kind         string
 	Destinations []string
 	Attempts     int32
 }
@@ -141,6 +142,7 @@ func (q *Queries) GapList(ctx context.Context, arg GapListParams) ([]GapListRow,
 			&i.MemoryID,
 			&i.Namespace,
 			&i.Text,
+			&i.Kind,
 			&i.Destinations,
 			&i.Attempts,
 		); err != nil {

@@ -115,16 +115,17 @@ func toPostings[R postingRow](rows []R) []lexical.Posting {
 	return out
 }
 
-func (f *lexicalFetch) rank() ([]lexical.Scored, error) {
+// rank returns the best of what was fetched.
+func (f *lexicalFetch) rank(limit int) ([]lexical.Scored, error) {
 	if len(f.postings) > maxPostings {
 		return nil, &mem.TooLargeError{Field: "Query", Size: int64(len(f.postings)), Limit: maxPostings, Unit: "postings"}
 	}
-	return lexical.BM25(f.stats, f.terms, f.postings, maxViewRows), nil
+	return lexical.BM25(f.stats, f.terms, f.postings, limit), nil
 }
 
 // keepLexical ranks what was fetched and remembers it for the query's text.
 func (v *view) keepLexical(key lexicalKey, f *lexicalFetch) error {
-	scored, err := f.rank()
+	scored, err := f.rank(maxViewRows)
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"math"
 	"slices"
 	"time"
 
@@ -19,10 +20,14 @@ import (
 type Check struct {
 	Memory    mem.ID
 	Namespace acl.Namespace
-	// Attempt counts them; it is also the fence.
+	// Attempt counts them since the memory was marked.
 	Attempt int
+	// Waited is how long ago the memory was marked, or was claimed first by whoever's clock is behind
+	// that of whoever marked it.
+	Waited time.Duration
 
-	// seq orders checks by which memory came first.
+	// seq is the number of the mark, which with the attempt is the fence. It orders checks by which
+	// memory came first.
 	seq int64
 	// replaces is what the memory's writer wants it to replace, zero for nothing.
 	replaces mem.ID
@@ -38,7 +43,8 @@ func toChecks[R queries.CheckClaimManyRow | queries.CheckClaimRow](rows []R) []C
 	for i := range rows {
 		r := queries.CheckClaimManyRow(rows[i])
 		out[i] = Check{
-			Memory: mem.ID(r.MemoryID), Namespace: namespaceOf(r.Namespace), Attempt: int(r.Attempts), seq: r.Seq,
+			Memory: mem.ID(r.MemoryID), Namespace: namespaceOf(r.Namespace), Attempt: int(r.Attempts),
+			Waited: time.Duration(r.Waited * float64(time.Second)), seq: r.Seq,
 			replaces: mem.ID(value(r.Replaces)), embedded: r.Embedded, held: r.Held,
 			place: place{ID: r.Ns, TenantID: r.TenantID},
 		}
@@ -92,14 +98,62 @@ func inSequence(checks []Check) []Check {
 	return checks
 }
 
-// checkPool is how many of the nearest memories are looked through for those that a memory can
-// be compared with.
-const checkPool = maxViewRows
+const (
+	// trustedPlaces is how many of the memories that one is compared with may be nearer than others
+	// because they are more trusted, and barePlaces because they have no vector: the nearest might
+	// be of anybody's making, and hide them.
+	trustedPlaces, barePlaces = 3, 3
+	// trustedPool is how many of the nearest are looked through for those that are more trusted,
+	// wordPool how many of those with the same words for any.
+	trustedPool, wordPool = maxViewRows, 10 * maxViewRows
+)
 
 // neighbour is what a memory is to be compared with; cosine is nil if it is not known.
 type neighbour struct {
 	id     mem.ID
 	cosine *mem.Cosine
+}
+
+// neighbours are those of one memory, the nearest first.
+type neighbours struct {
+	// head is what it is to replace by now, zero for nothing.
+	head mem.ID
+	near []neighbour
+	// trusted are of a class that outranks its own, bare have no vector while it has one.
+	trusted, bare []neighbour
+}
+
+// chosen returns what a memory is compared with, and what it is to replace first.
+func (n *neighbours) chosen() []neighbour {
+	var out []neighbour
+	add := func(list []neighbour) {
+		for _, x := range list {
+			known := slices.ContainsFunc(out, func(o neighbour) bool { return o.id == x.id })
+			if !known && len(out) < conflict.MaxCandidates {
+				out = append(out, x)
+			}
+		}
+	}
+	if !n.head.IsZero() {
+		add([]neighbour{{id: n.head}})
+	}
+	add(n.trusted[:min(len(n.trusted), trustedPlaces)])
+	add(n.bare[:min(len(n.bare), barePlaces)])
+	for _, list := range [][]neighbour{n.near, n.trusted, n.bare} {
+		add(list)
+	}
+	return out
+}
+
+// classes returns the classes of provenance above a rank.
+func classes(above int) []string {
+	out := []string{}
+	for _, p := range mem.Provenances() {
+		if p.Rank() > above {
+			out = append(out, string(p))
+		}
+	}
+	return out
 }
 
 // Questions reads what is to be judged in each of some checks now, in order: for the kernel's own
@@ -110,55 +164,83 @@ func (s *Store) Questions(ctx context.Context, checks []Check, now time.Time) ([
 	if len(checks) == 0 {
 		return nil, nil
 	}
-	near, heads := make([][]neighbour, len(checks)), make([]mem.ID, len(checks))
 	model, err := s.checkModel(ctx)
 	if err != nil {
 		return nil, err
 	}
+	own, err := s.checkMemories(ctx, checks, func(i int) []mem.ID { return []mem.ID{checks[i].Memory} }, now)
+	if err != nil {
+		return nil, err
+	}
+	found, err := s.lookAround(ctx, checks, own, model, now)
+	if err != nil {
+		return nil, err
+	}
+	others, err := s.checkMemories(ctx, checks, func(i int) (ids []mem.ID) {
+		for _, n := range found[i].chosen() {
+			ids = append(ids, n.id)
+		}
+		return ids
+	}, now)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]conflict.Question, len(checks))
+	for i := range checks {
+		out[i] = question(&checks[i], own, others, &found[i])
+	}
+	return out, nil
+}
+
+// lookAround finds the neighbours of the memories of checks.
+func (s *Store) lookAround(ctx context.Context, checks []Check, own checkFound, model int32, now time.Time) ([]neighbours, error) {
+	found, bare := make([]neighbours, len(checks)), map[place]*bool{}
 	var steps []queries.Step
 	for i := range checks {
-		if checks[i].embedded {
-			steps = append(steps, s.nearest(&checks[i], model, now, &near[i]))
+		c := &checks[i]
+		in := own.get(c, c.Memory)
+		if c.held {
+			steps = append(steps, checkHead(c, now, &found[i].head))
 		}
-		if checks[i].held {
-			steps = append(steps, checkHead(&checks[i], now, &heads[i]))
+		if !c.embedded || !contradictory(in) {
+			continue
+		}
+		steps = append(steps, s.nearest(c, model, now, classes(-1), math.MaxInt32, &found[i].near))
+		if trusted := classes(in.Provenance.Rank()); len(trusted) > 0 {
+			steps = append(steps, s.nearest(c, model, now, trusted, trustedPool, &found[i].trusted))
+		}
+		if bare[c.place] == nil {
+			bare[c.place] = new(bool)
+			steps = append(steps, checkBare(c, model, bare[c.place]))
 		}
 	}
 	if err := s.run(ctx, steps...); err != nil {
 		return nil, err
 	}
-	found, err := s.checkMemories(ctx, checks, near, heads, now)
-	if err != nil {
-		return nil, err
-	}
 	for i := range checks {
-		in := found.get(&checks[i], checks[i].Memory)
-		if checks[i].embedded || in == nil || in.Text == "" || !in.Current() {
+		c := &checks[i]
+		in := own.get(c, c.Memory)
+		if !contradictory(in) || c.embedded && !*bare[c.place] {
 			continue
 		}
-		if near[i], err = s.nearWords(ctx, &checks[i], in.Text, now); err != nil {
+		if err := s.nearWords(ctx, c, in, model, now, &found[i]); err != nil {
 			return nil, err
 		}
-		more, err := s.checkMemories(ctx, checks[i:i+1], near[i:i+1], nil, now)
-		if err != nil {
-			return nil, err
-		}
-		for id, m := range more {
-			found[id] = m
-		}
 	}
-	out := make([]conflict.Question, len(checks))
-	for i := range checks {
-		out[i] = question(&checks[i], found, near[i], heads[i])
-	}
-	return out, nil
+	return found, nil
 }
 
-// nearest returns the step that ranks the neighbours of a memory by its vector.
-func (s *Store) nearest(c *Check, model int32, now time.Time, out *[]neighbour) queries.Step {
+// contradictory reports whether a memory, nil if it was erased, can contradict others.
+func contradictory(m *mem.Memory) bool {
+	return m != nil && m.Text != "" && m.Current() && m.Kind != mem.KindRaw
+}
+
+// nearest returns the step that ranks the neighbours of a memory by its vector: those of some
+// classes among the nearest of a pool.
+func (s *Store) nearest(c *Check, model int32, now time.Time, classes []string, pool int32, out *[]neighbour) queries.Step {
 	p := queries.CheckNearestParams{
-		Tenant: c.tenant(), Namespace: c.Namespace.String(), MemoryID: uuid.UUID(c.Memory), Seq: c.seq, Model: model, Now: now, Pool: checkPool,
-		TenantID: c.place.TenantID, Ns: c.place.ID,
+		Tenant: c.tenant(), Namespace: c.Namespace.String(), MemoryID: uuid.UUID(c.Memory), Seq: c.seq, Model: model, Now: now, Pool: pool,
+		TenantID: c.place.TenantID, Ns: c.place.ID, Classes: classes,
 		MaxBytes: conflict.MaxTextBytes, MaxRows: conflict.MaxCandidates,
 	}
 	return func(ctx context.Context, q *queries.Queries) error {
@@ -195,35 +277,55 @@ func checkHead(c *Check, now time.Time, out *mem.ID) queries.Step {
 	}
 }
 
-// nearWords ranks the neighbours of a memory without a vector by its words.
-func (s *Store) nearWords(ctx context.Context, c *Check, text string, now time.Time) ([]neighbour, error) {
-	f, hashes := newLexicalFetch(text)
+func checkBare(c *Check, model int32, out *bool) queries.Step {
+	return func(ctx context.Context, q *queries.Queries) (err error) {
+		*out, err = q.CheckBare(ctx, queries.CheckBareParams{
+			Tenant: c.tenant(), Namespace: c.Namespace.String(), TenantID: c.place.TenantID, Ns: c.place.ID, Model: model,
+		})
+		return err
+	}
+}
+
+// nearWords ranks by its words the neighbours of a memory without a vector or, of one that has
+// one, those that have none.
+func (s *Store) nearWords(ctx context.Context, c *Check, in *mem.Memory, model int32, now time.Time, out *neighbours) error {
+	f, hashes := newLexicalFetch(in.Text)
 	if len(hashes) == 0 {
-		return nil, nil
+		return nil
 	}
 	if err := s.run(ctx, s.plainLexical(f, c.tenant(), []string{c.Namespace.String()}, hashes, now)...); err != nil {
-		return nil, err
+		return err
 	}
-	scored, err := f.rank()
+	scored, err := f.rank(wordPool)
 	if err != nil || len(scored) == 0 {
-		return nil, err
+		return err
 	}
 	ids := make([]mem.ID, len(scored))
 	for i := range scored {
 		ids[i] = mem.ID(scored[i].ID)
 	}
-	rows, err := queries.New(s.conn()).CheckRanked(ctx, queries.CheckRankedParams{
-		Tenant: c.tenant(), Namespace: c.Namespace.String(), MemoryID: uuid.UUID(c.Memory), Seq: c.seq, Now: now, Ids: idStrings(ids),
-		MaxBytes: conflict.MaxTextBytes, MaxRows: conflict.MaxCandidates,
-	})
-	if err != nil {
-		return nil, mapErr(err)
+	ranked := func(classes []string, to *[]neighbour) queries.Step {
+		return func(ctx context.Context, q *queries.Queries) error {
+			rows, err := q.CheckRanked(ctx, queries.CheckRankedParams{
+				Tenant: c.tenant(), Namespace: c.Namespace.String(), MemoryID: uuid.UUID(c.Memory), Seq: c.seq, Now: now, Ids: idStrings(ids),
+				Classes: classes, Bare: c.embedded, TenantID: c.place.TenantID, Model: model,
+				MaxBytes: conflict.MaxTextBytes, MaxRows: conflict.MaxCandidates,
+			})
+			*to = nil
+			for _, id := range rows {
+				*to = append(*to, neighbour{id: mem.ID(id)})
+			}
+			return err
+		}
 	}
-	out := make([]neighbour, len(rows))
-	for i, id := range rows {
-		out[i].id = mem.ID(id)
+	if c.embedded {
+		return s.run(ctx, ranked(classes(-1), &out.bare))
 	}
-	return out, nil
+	steps := []queries.Step{ranked(classes(-1), &out.near)}
+	if trusted := classes(in.Provenance.Rank()); len(trusted) > 0 {
+		steps = append(steps, ranked(trusted, &out.trusted))
+	}
+	return s.run(ctx, steps...)
 }
 
 // checkKey names a memory of a tenant.
@@ -236,23 +338,18 @@ type checkFound map[checkKey]*mem.Memory
 
 func (f checkFound) get(c *Check, id mem.ID) *mem.Memory { return f[checkKey{c.tenant(), id}] }
 
-// checkMemories reads the memories of checks and of what they are to be compared with.
-func (s *Store) checkMemories(ctx context.Context, checks []Check, near [][]neighbour, heads []mem.ID, now time.Time) (checkFound, error) {
+// checkMemories reads memories of the namespaces of checks: those that ids returns for each.
+func (s *Store) checkMemories(ctx context.Context, checks []Check, ids func(i int) []mem.ID, now time.Time) (checkFound, error) {
 	p := queries.CheckMemoryManyParams{MaxBytes: conflict.MaxTextBytes}
 	for i := range checks {
-		c := &checks[i]
-		ids := []mem.ID{c.Memory}
-		for _, n := range near[i] {
-			ids = append(ids, n.id)
-		}
-		if heads != nil && !heads[i].IsZero() {
-			ids = append(ids, heads[i])
-		}
-		for _, id := range ids {
-			p.Tenants = append(p.Tenants, c.tenant())
-			p.Namespaces = append(p.Namespaces, c.Namespace.String())
+		for _, id := range ids(i) {
+			p.Tenants = append(p.Tenants, checks[i].tenant())
+			p.Namespaces = append(p.Namespaces, checks[i].Namespace.String())
 			p.Ids = append(p.Ids, id.String())
 		}
+	}
+	if len(p.Ids) == 0 {
+		return nil, nil
 	}
 	p.MaxRows = int32(len(p.Ids)) //nolint:gosec // a batch of questions
 	rows, err := queries.New(s.conn()).CheckMemoryMany(ctx, p)
@@ -268,39 +365,31 @@ func (s *Store) checkMemories(ctx context.Context, checks []Check, near [][]neig
 	return out, nil
 }
 
-func question(c *Check, found checkFound, near []neighbour, head mem.ID) conflict.Question {
-	q := conflict.Question{Incoming: found.get(c, c.Memory)}
+func question(c *Check, own, others checkFound, around *neighbours) conflict.Question {
+	q := conflict.Question{Incoming: own.get(c, c.Memory)}
 	if q.Incoming == nil {
 		return q
 	}
-	add := func(n neighbour) {
-		if m := found.get(c, n.id); m != nil {
-			q.Candidates = append(q.Candidates, conflict.Candidate{Memory: m, Cosine: n.cosine})
+	for _, n := range around.chosen() {
+		m := others.get(c, n.id)
+		if m == nil {
+			continue
 		}
-	}
-	if m := found.get(c, head); m != nil {
-		q.Replaces = head
-		add(neighbour{id: head})
-	}
-	if q.Incoming.Text == "" {
-		return q
-	}
-	for _, n := range near {
-		if n.id != q.Replaces && len(q.Candidates) < conflict.MaxCandidates {
-			add(n)
+		if n.id == around.head {
+			q.Replaces = n.id
 		}
+		q.Candidates = append(q.Candidates, conflict.Candidate{Memory: m, Cosine: n.cosine})
 	}
 	return q
 }
 
-// hold returns the step that finds out which attempt is under way, 0 for none, and keeps it so.
-func (c *Check) hold(attempt *int) queries.Step {
+// hold returns the step that finds out whether the attempt is still to decide, and keeps it so.
+func (c *Check) hold(held *bool) queries.Step {
 	return func(ctx context.Context, q *queries.Queries) error {
-		rows, err := q.CheckHold(ctx, queries.CheckHoldParams{Tenant: c.tenant(), MemoryID: uuid.UUID(c.Memory)})
-		*attempt = 0
-		if err == nil && len(rows) > 0 {
-			*attempt = int(rows[0])
-		}
+		rows, err := q.CheckHold(ctx, queries.CheckHoldParams{
+			Tenant: c.tenant(), MemoryID: uuid.UUID(c.Memory), Seq: c.seq, Attempts: int32(c.Attempt), //nolint:gosec // counted by the database
+		})
+		*held = err == nil && len(rows) > 0
 		return err
 	}
 }
@@ -309,7 +398,7 @@ func (c *Check) hold(attempt *int) queries.Step {
 func (c *Check) done() queries.Step {
 	return func(ctx context.Context, q *queries.Queries) error {
 		_, err := q.CheckDone(ctx, queries.CheckDoneParams{
-			Tenant: c.tenant(), MemoryID: uuid.UUID(c.Memory), Attempts: int32(c.Attempt), //nolint:gosec // counted by the database
+			Tenant: c.tenant(), MemoryID: uuid.UUID(c.Memory), Seq: c.seq, Attempts: int32(c.Attempt), //nolint:gosec // counted by the database
 		})
 		return err
 	}
@@ -322,28 +411,29 @@ func (s *Store) FinishChecks(ctx context.Context, checks []Check) error {
 		return nil
 	}
 	var p queries.CheckDoneManyParams
-	p.Tenants, p.Ids, p.Attempts = checkColumns(checks)
+	p.Tenants, p.Ids, p.Seqs, p.Attempts = checkColumns(checks)
 	return mapErr(queries.New(s.conn()).CheckDoneMany(ctx, p))
 }
 
-// DeferChecks ends attempts that decided nothing; each is due again at its time. With uncounted
-// they are as if they had not been made.
-func (s *Store) DeferChecks(ctx context.Context, checks []Check, until []time.Time, uncounted bool) error {
+// DeferChecks ends attempts that decided nothing; each is due again at a time. With uncounted they
+// are as if they had not been made.
+func (s *Store) DeferChecks(ctx context.Context, checks []Check, now, until time.Time, uncounted bool) error {
 	if len(checks) == 0 {
 		return nil
 	}
-	p := queries.CheckDeferManyParams{DueAt: until, Uncounted: uncounted}
-	p.Tenants, p.Ids, p.Attempts = checkColumns(checks)
+	p := queries.CheckDeferManyParams{Now: now, Until: until, Uncounted: uncounted}
+	p.Tenants, p.Ids, p.Seqs, p.Attempts = checkColumns(checks)
 	return mapErr(queries.New(s.conn()).CheckDeferMany(ctx, p))
 }
 
-func checkColumns(checks []Check) (tenants, ids []string, attempts []int32) {
+func checkColumns(checks []Check) (tenants, ids []string, seqs []int64, attempts []int32) {
 	for i := range checks {
 		tenants = append(tenants, checks[i].tenant())
 		ids = append(ids, checks[i].Memory.String())
+		seqs = append(seqs, checks[i].seq)
 		attempts = append(attempts, int32(checks[i].Attempt)) //nolint:gosec // counted by the database
 	}
-	return tenants, ids, attempts
+	return tenants, ids, seqs, attempts
 }
 
 func markCheck(tenant, namespace string, id mem.ID, now time.Time) queries.Step {

@@ -16,8 +16,9 @@ type Gap struct {
 	Tenant    string
 	Memory    mem.ID
 	Namespace string
-	// Text is empty if the memory was erased.
+	// Text and Kind are empty if the memory was erased.
 	Text string
+	Kind mem.Kind
 	// Classification says where the text may go, and nothing else.
 	Classification mem.Classification
 	// Attempts counts how often the model has failed at it since.
@@ -35,7 +36,8 @@ func (s *Store) Gaps(ctx context.Context, now time.Time, limit int) ([]Gap, erro
 	out := make([]Gap, len(rows))
 	for i, r := range rows {
 		out[i] = Gap{
-			Tenant: r.Tenant, Memory: mem.ID(r.MemoryID), Namespace: r.Namespace, Text: r.Text, Attempts: int(r.Attempts),
+			Tenant: r.Tenant, Memory: mem.ID(r.MemoryID), Namespace: r.Namespace, Text: r.Text, Kind: mem.Kind(r.Kind),
+			Attempts:       int(r.Attempts),
 			Classification: mem.Classification{Destinations: fromStrings[mem.Destination](r.Destinations)},
 		}
 	}
@@ -43,8 +45,9 @@ func (s *Store) Gaps(ctx context.Context, now time.Time, limit int) ([]Gap, erro
 }
 
 // FillGap stores the vector of a memory and closes its gap; the nil vector, of a text in which
-// the model sees nothing, only closes it. What has ended or was erased meanwhile stays so.
-func (s *Store) FillGap(ctx context.Context, g *Gap, embedding []float32) error {
+// the model sees nothing, only closes it. What has ended or was erased meanwhile stays so. A memory
+// that has got a vector is checked anew, since words alone may not have shown what it contradicts.
+func (s *Store) FillGap(ctx context.Context, g *Gap, embedding []float32, now time.Time) error {
 	return s.inTx(ctx, func(tx pgx.Tx) error {
 		var steps []queries.Step
 		if embedding != nil {
@@ -58,6 +61,9 @@ func (s *Store) FillGap(ctx context.Context, g *Gap, embedding []float32) error 
 					Dim: int32(len(embedding)), Embedding: embedding, //nolint:gosec // bounded by the kernel's options
 				})
 			})
+			if g.Kind != mem.KindRaw {
+				steps = append(steps, markCheck(g.Tenant, g.Namespace, g.Memory, now))
+			}
 		}
 		steps = append(steps, func(ctx context.Context, q *queries.Queries) error {
 			return q.GapClose(ctx, queries.GapCloseParams{Tenant: g.Tenant, MemoryID: uuid.UUID(g.Memory)})

@@ -201,8 +201,8 @@ func (s *Store) Settle(ctx context.Context, v *Verdict) error {
 	return s.inTx(ctx, func(tx pgx.Tx) error {
 		var activates mem.ID
 		var others int64
-		attempt := 0
-		more := []queries.Step{v.Check.hold(&attempt), countOthers(in.Namespace, in.ID, nil, &others)}
+		var ours bool
+		more := []queries.Step{v.Check.hold(&ours), countOthers(in.Namespace, in.ID, nil, &others)}
 		if v.Outcome.Status == mem.StatusActive {
 			activates = in.ID
 		}
@@ -210,7 +210,7 @@ func (s *Store) Settle(ctx context.Context, v *Verdict) error {
 		if err != nil {
 			return err
 		}
-		if attempt != v.Check.Attempt {
+		if !ours {
 			return ErrFenced
 		}
 		for _, id := range ids {

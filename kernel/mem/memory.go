@@ -113,6 +113,13 @@ const (
 	ProvenanceConversation  Provenance = "conversation"
 )
 
+// Provenances returns the trust classes, the most trusted first. The slice is the caller's.
+func Provenances() []Provenance {
+	return []Provenance{
+		ProvenanceManual, ProvenanceDocument, ProvenanceLiveFetch, ProvenanceConsolidation, ProvenanceSwapImport, ProvenanceConversation,
+	}
+}
+
 // Rank returns the class's place in the trust lattice, 0 for an unknown class, which so loses
 // to every other. The figures are those of the trust lattice and only order the classes; their distances
 // mean nothing. It is pure.

@@ -2,22 +2,27 @@
 -- be done on one memory; a case is a contradiction that waits for a person.
 
 -- CheckClaimMany begins attempts at checks that are due, of all tenants that are served, and
--- keeps others off them until a time. An attempt's number is its fence. embedded reports that
--- the memory has a vector of the model.
+-- keeps others off them until a time. The mark's number and the attempt's are its fence. A clock
+-- that is ahead of the database's is not believed. What has only been marked is due at once,
+-- whatever the clock of whoever marked it says; a claim makes the time of the mark one of its own
+-- past, so that this is so once. embedded reports that the memory has a vector of the model.
 -- name: CheckClaimMany :many
 -- @sqlc-vet-disable namespace-predicate
-UPDATE memkernel.conflict_checks AS q SET attempts = q.attempts + 1, due_at = @until
+UPDATE memkernel.conflict_checks AS q
+SET attempts = q.attempts + 1, marked_at = least(q.marked_at, @now::timestamptz, now()),
+    due_at = (least(@now::timestamptz, now())) + ((@until::timestamptz) - (@now::timestamptz))
 FROM (
     SELECT c.tenant, c.memory_id, t.id AS tenant_id, n.id AS ns FROM memkernel.conflict_checks AS c
     JOIN memkernel.tenants AS t ON t.tenant = c.tenant AND t.suspended_at IS NULL
     JOIN memkernel.namespaces AS n ON n.tenant = c.tenant AND n.path = c.namespace
-    WHERE c.due_at <= @now
+    WHERE c.due_at <= least(@now::timestamptz, now()) OR c.due_at <= c.marked_at
     ORDER BY c.due_at, c.seq
     LIMIT @max_rows
     FOR UPDATE OF c SKIP LOCKED
 ) AS due
 WHERE q.tenant = due.tenant AND q.memory_id = due.memory_id
-RETURNING q.tenant, q.memory_id, q.namespace, q.seq, q.replaces, q.attempts, due.tenant_id, due.ns, (EXISTS (
+RETURNING q.tenant, q.memory_id, q.namespace, q.seq, q.replaces, q.attempts,
+    extract(epoch FROM (least(@now::timestamptz, now())) - q.marked_at)::double precision AS waited, due.tenant_id, due.ns, (EXISTS (
     SELECT 1 FROM memkernel.memory_vectors AS v WHERE v.tenant = due.tenant_id AND v.id = q.memory_id AND v.model = @model))::boolean AS embedded,
     (EXISTS (SELECT 1 FROM memkernel.memory_objects AS m
         WHERE m.tenant = q.tenant AND m.id = q.memory_id AND m.status = 'held'))::boolean AS held;
@@ -25,26 +30,31 @@ RETURNING q.tenant, q.memory_id, q.namespace, q.seq, q.replaces, q.attempts, due
 -- CheckClaim is CheckClaimMany for some memories.
 -- name: CheckClaim :many
 -- @sqlc-vet-disable namespace-predicate
-UPDATE memkernel.conflict_checks AS q SET attempts = q.attempts + 1, due_at = @until
+UPDATE memkernel.conflict_checks AS q
+SET attempts = q.attempts + 1, marked_at = least(q.marked_at, @now::timestamptz, now()),
+    due_at = (least(@now::timestamptz, now())) + ((@until::timestamptz) - (@now::timestamptz))
 FROM (
     SELECT c.tenant, c.memory_id, t.id AS tenant_id, n.id AS ns FROM memkernel.conflict_checks AS c
     JOIN memkernel.tenants AS t ON t.tenant = c.tenant AND t.suspended_at IS NULL
     JOIN memkernel.namespaces AS n ON n.tenant = c.tenant AND n.path = c.namespace
-    WHERE c.tenant = @tenant AND c.memory_id = ANY((@ids::text[])::uuid[]) AND c.due_at <= @now
+    WHERE c.tenant = @tenant AND c.memory_id = ANY((@ids::text[])::uuid[])
+        AND (c.due_at <= least(@now::timestamptz, now()) OR c.due_at <= c.marked_at)
     LIMIT @max_rows
     FOR UPDATE OF c SKIP LOCKED
 ) AS due
 WHERE q.tenant = due.tenant AND q.memory_id = due.memory_id
-RETURNING q.tenant, q.memory_id, q.namespace, q.seq, q.replaces, q.attempts, due.tenant_id, due.ns, (EXISTS (
+RETURNING q.tenant, q.memory_id, q.namespace, q.seq, q.replaces, q.attempts,
+    extract(epoch FROM (least(@now::timestamptz, now())) - q.marked_at)::double precision AS waited, due.tenant_id, due.ns, (EXISTS (
     SELECT 1 FROM memkernel.memory_vectors AS v WHERE v.tenant = due.tenant_id AND v.id = q.memory_id AND v.model = @model))::boolean AS embedded,
     (EXISTS (SELECT 1 FROM memkernel.memory_objects AS m
         WHERE m.tenant = q.tenant AND m.id = q.memory_id AND m.status = 'held'))::boolean AS held;
 
 -- CheckNearest ranks what a memory is to be compared with by its own vector: what is believed of
--- its namespace, short enough, not raw and not together with it in a case. Of two that are both
--- still to be checked only the later one sees the other, so that a pair is compared once. It
--- scans like VectorNearest, and looks the nearest ones up, in order, until it has enough; the
--- look-ups are so written that they go by whole keys, whatever the statistics say.
+-- its namespace, of the given classes, short enough, not raw and not together with it in a case. Of
+-- two that are both still to be checked only the later one sees the other, so that a pair is
+-- compared once. It scans like VectorNearest, and looks the nearest ones up, in order, until it has
+-- enough or the pool is exhausted; the look-ups are so written that they go by whole keys,
+-- whatever the statistics say.
 -- name: CheckNearest :many
 SELECT near.id, near.distance::double precision AS distance
 FROM (
@@ -64,7 +74,8 @@ CROSS JOIN LATERAL (
             WHERE c.tenant = @tenant AND c.from_id = @memory_id AND c.to_id = near.id)
         OR EXISTS (SELECT 1 FROM memkernel.conflict_cases AS c
             WHERE c.tenant = @tenant AND c.from_id = near.id AND c.to_id = @memory_id))::boolean AS in_case
-    FROM memkernel.memory_objects AS m WHERE m.tenant = @tenant AND m.id = near.id
+    FROM memkernel.memory_objects AS m
+    WHERE m.tenant = @tenant AND m.id = near.id AND m.provenance = ANY((SELECT @classes::text[])::text[])
     OFFSET 0
 ) AS m
 WHERE near.distance IS NOT NULL AND m.namespace = @namespace AND m.t_valid_to IS NULL AND (m.expires_at IS NULL OR m.expires_at > @now::timestamptz)
@@ -92,7 +103,8 @@ CROSS JOIN LATERAL (
             WHERE c.tenant = @tenant AND c.from_id = @memory_id AND c.to_id = near.id)
         OR EXISTS (SELECT 1 FROM memkernel.conflict_cases AS c
             WHERE c.tenant = @tenant AND c.from_id = near.id AND c.to_id = @memory_id))::boolean AS in_case
-    FROM memkernel.memory_objects AS m WHERE m.tenant = @tenant AND m.id = near.id
+    FROM memkernel.memory_objects AS m
+    WHERE m.tenant = @tenant AND m.id = near.id AND m.provenance = ANY((SELECT @classes::text[])::text[])
     OFFSET 0
 ) AS m
 WHERE near.distance IS NOT NULL AND m.namespace = @namespace AND m.t_valid_to IS NULL AND (m.expires_at IS NULL OR m.expires_at > @now::timestamptz)
@@ -100,7 +112,18 @@ WHERE near.distance IS NOT NULL AND m.namespace = @namespace AND m.t_valid_to IS
 ORDER BY near.distance, near.id
 LIMIT @max_rows;
 
--- CheckRanked keeps of ranked memories what CheckNearest would.
+-- CheckBare reports that something current of a namespace has no vector of the model.
+-- name: CheckBare :one
+SELECT (coalesce((SELECT n.live_rows FROM memkernel.namespaces AS n WHERE n.tenant = @tenant AND n.path = @namespace), 0) > (
+    SELECT count(*) FROM memkernel.memory_vectors AS v
+    WHERE v.tenant = @tenant_id AND v.ns = @ns AND v.model = @model AND v.live AND v.dim <= 500
+) + (
+    SELECT count(*) FROM memkernel.memory_vectors AS v
+    WHERE v.tenant = @tenant_id AND v.ns = @ns AND v.model = @model AND v.live AND v.dim > 500
+))::boolean;
+
+-- CheckRanked keeps of ranked memories what CheckNearest would or, with bare, of those that have no
+-- vector of the model.
 -- name: CheckRanked :many
 SELECT near.id
 FROM (SELECT unnest(@ids::text[])::uuid AS id, generate_series(1, cardinality(@ids::text[])) AS pos) AS near
@@ -111,10 +134,13 @@ CROSS JOIN LATERAL (
             WHERE c.tenant = @tenant AND c.from_id = @memory_id AND c.to_id = near.id)
         OR EXISTS (SELECT 1 FROM memkernel.conflict_cases AS c
             WHERE c.tenant = @tenant AND c.from_id = near.id AND c.to_id = @memory_id))::boolean AS in_case
-    FROM memkernel.memory_objects AS m WHERE m.tenant = @tenant AND m.id = near.id
+    FROM memkernel.memory_objects AS m
+    WHERE m.tenant = @tenant AND m.id = near.id AND m.provenance = ANY((SELECT @classes::text[])::text[])
     OFFSET 0
 ) AS m
 WHERE near.id <> @memory_id AND m.namespace = @namespace AND m.t_valid_to IS NULL AND (m.expires_at IS NULL OR m.expires_at > @now::timestamptz)
+    AND (NOT @bare::boolean OR NOT EXISTS (
+        SELECT 1 FROM memkernel.memory_vectors AS v WHERE v.tenant = @tenant_id AND v.id = near.id AND v.model = @model))
     AND m.status = 'active' AND m.kind <> 'raw' AND m.bytes <= @max_bytes::integer AND m.queued < @seq::bigint AND NOT m.in_case
 ORDER BY near.pos
 LIMIT @max_rows;
@@ -154,47 +180,64 @@ FROM (
 JOIN memkernel.memory_objects AS m ON m.tenant = w.tenant AND m.namespace = w.namespace AND m.id = w.id
 LIMIT @max_rows;
 
--- CheckHold reads which attempt is under way, and holds it.
+-- CheckHold finds out whether an attempt may still decide anything, and keeps it so: nothing, if
+-- another was made, its tenant was suspended or the memory is being marked anew. It waits for nobody,
+-- since its caller has locked memories that a host's transaction may want next.
 -- name: CheckHold :many
-SELECT q.attempts FROM memkernel.conflict_checks AS q
-WHERE q.tenant = @tenant AND q.memory_id = @memory_id
+SELECT q.memory_id FROM memkernel.conflict_checks AS q
+JOIN memkernel.tenants AS t ON t.tenant = q.tenant AND t.suspended_at IS NULL
+WHERE q.tenant = @tenant AND q.memory_id = @memory_id AND q.seq = @seq AND q.attempts = @attempts
 LIMIT 1
-FOR UPDATE;
+FOR UPDATE OF q SKIP LOCKED;
 
 -- CheckDone ends an attempt with all that it decided; MK001 if that is not its to do any more.
 -- name: CheckDone :one
 -- @sqlc-vet-disable delete-only-erasure
 WITH gone AS (
-    DELETE FROM memkernel.conflict_checks WHERE tenant = @tenant AND memory_id = @memory_id AND attempts = @attempts
+    DELETE FROM memkernel.conflict_checks WHERE tenant = @tenant AND memory_id = @memory_id AND seq = @seq AND attempts = @attempts
     RETURNING memory_id
 )
 SELECT memkernel.expect(count(*), 1) FROM gone;
 
--- CheckDoneMany ends attempts that decided to leave everything as it is.
+-- CheckDoneMany ends attempts that decided to leave everything as it is. What is being marked anew
+-- stays, here and below.
 -- name: CheckDoneMany :exec
 -- @sqlc-vet-disable delete-only-erasure
 DELETE FROM memkernel.conflict_checks AS q
 USING (
-    SELECT unnest(@tenants::text[]) AS tenant, unnest(@ids::text[])::uuid AS memory_id, unnest(@attempts::integer[]) AS attempts
+    SELECT c.tenant, c.memory_id FROM memkernel.conflict_checks AS c
+    JOIN (
+        SELECT unnest(@tenants::text[]) AS tenant, unnest(@ids::text[])::uuid AS memory_id, unnest(@seqs::bigint[]) AS seq,
+            unnest(@attempts::integer[]) AS attempts
+    ) AS a ON c.tenant = a.tenant AND c.memory_id = a.memory_id AND c.seq = a.seq AND c.attempts = a.attempts
+    FOR UPDATE OF c SKIP LOCKED
 ) AS d
-WHERE q.tenant = d.tenant AND q.memory_id = d.memory_id AND q.attempts = d.attempts;
+WHERE q.tenant = d.tenant AND q.memory_id = d.memory_id;
 
--- CheckDeferMany ends attempts that decided nothing. One that was cut short by the worker itself
--- does not count.
+-- CheckDeferMany ends attempts that decided nothing. One of which nothing is to be learnt, because
+-- it was cut short or the model was not asked, does not count.
 -- name: CheckDeferMany :exec
 UPDATE memkernel.conflict_checks AS q
-SET due_at = d.due_at, attempts = q.attempts - (CASE WHEN @uncounted::boolean THEN 1 ELSE 0 END)
+SET due_at = (least(@now::timestamptz, now())) + ((@until::timestamptz) - (@now::timestamptz)),
+    attempts = q.attempts - (CASE WHEN @uncounted::boolean THEN 1 ELSE 0 END)
 FROM (
-    SELECT unnest(@tenants::text[]) AS tenant, unnest(@ids::text[])::uuid AS memory_id, unnest(@attempts::integer[]) AS attempts,
-        unnest(@due_at::timestamptz[]) AS due_at
+    SELECT c.tenant, c.memory_id FROM memkernel.conflict_checks AS c
+    JOIN (
+        SELECT unnest(@tenants::text[]) AS tenant, unnest(@ids::text[])::uuid AS memory_id, unnest(@seqs::bigint[]) AS seq,
+            unnest(@attempts::integer[]) AS attempts
+    ) AS a ON c.tenant = a.tenant AND c.memory_id = a.memory_id AND c.seq = a.seq AND c.attempts = a.attempts
+    FOR UPDATE OF c SKIP LOCKED
 ) AS d
-WHERE q.tenant = d.tenant AND q.memory_id = d.memory_id AND q.attempts = d.attempts;
+WHERE q.tenant = d.tenant AND q.memory_id = d.memory_id;
 
--- CheckMark has a memory checked anew.
+-- CheckMark has a memory checked anew. A check that is under way does not know why, and ends
+-- nothing any more: the mark has a number of its own, and its attempts are counted from the
+-- beginning.
 -- name: CheckMark :exec
-INSERT INTO memkernel.conflict_checks (tenant, memory_id, namespace, marked_at, due_at)
+INSERT INTO memkernel.conflict_checks AS q (tenant, memory_id, namespace, marked_at, due_at)
 VALUES (@tenant, @memory_id, @namespace, @marked_at, @marked_at)
-ON CONFLICT DO NOTHING;
+ON CONFLICT (tenant, memory_id) DO UPDATE
+SET seq = DEFAULT, attempts = 0, marked_at = least(q.marked_at, excluded.marked_at), due_at = least(q.marked_at, excluded.marked_at);
 
 -- CheckStats counts what is to be checked in the visible namespaces; oldest means nothing if that
 -- is none.
@@ -351,13 +394,14 @@ WITH moved AS (
     WHERE c.tenant = @tenant AND c.namespace = @namespace AND c.state = 'open' AND (c.from_id = @id OR c.to_id = @id)
     RETURNING c.from_id
 ), marked AS (
-    INSERT INTO memkernel.conflict_checks (tenant, memory_id, namespace, marked_at, due_at)
+    INSERT INTO memkernel.conflict_checks AS q (tenant, memory_id, namespace, marked_at, due_at)
     SELECT @tenant, f.id, @namespace, @resolved_at, @resolved_at
-    FROM moved AS o
+    FROM (SELECT DISTINCT m.from_id FROM moved AS m) AS o
     JOIN memkernel.memory_objects AS f ON f.tenant = @tenant AND f.namespace = @namespace AND f.id = o.from_id
         AND f.t_valid_to IS NULL AND f.status <> 'active' AND f.id <> @id
     ORDER BY f.id
-    ON CONFLICT DO NOTHING
+    ON CONFLICT (tenant, memory_id) DO UPDATE
+    SET seq = DEFAULT, attempts = 0, marked_at = least(q.marked_at, excluded.marked_at), due_at = least(q.marked_at, excluded.marked_at)
 )
 SELECT memkernel.expect(count(*), coalesce(sqlc.narg('cases')::bigint, count(*))) FROM moved;
 

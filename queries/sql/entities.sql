@@ -89,12 +89,17 @@ JOIN memkernel.entity_registry AS e ON e.tenant = @tenant AND e.id = r.entity_id
 ORDER BY r.alias_key COLLATE "C", e.id, r.memory_id
 ON CONFLICT DO NOTHING;
 
--- EntityList pages through the visible entities, by name.
+-- EntityList pages through the visible entities, by name. A name is not told before a memory that
+-- has it is in the caller's sight, here and below: of what is held or disputed nobody hears. That is
+-- asked of one entity at a time (LIMIT 1), which stops at the first such memory.
 -- name: EntityList :many
 SELECT e.id, e.namespace, e.canonical_key, e.name, e.type, e.created_at, e.actor, e.merged_into
 FROM memkernel.entity_registry AS e
 WHERE e.tenant = @tenant AND e.namespace = ANY(@namespaces::text[])
     AND (@wanted::text = '' OR e.type = @wanted::text)
+    AND coalesce((SELECT true FROM memkernel.memory_entities AS l CROSS JOIN LATERAL (
+        SELECT 1 FROM memkernel.memory_objects AS m WHERE m.tenant = l.tenant AND m.id = l.memory_id AND m.status = 'active' OFFSET 0) AS m
+        WHERE l.tenant = e.tenant AND l.entity_id = e.id AND l.namespace = ANY((SELECT @namespaces::text[])::text[]) LIMIT 1), false)
     AND (@merged::boolean OR e.merged_into IS NULL)
     AND (e.canonical_key > @after_key OR (e.canonical_key = @after_key AND e.id > @after_id))
 ORDER BY e.canonical_key, e.id
@@ -105,6 +110,9 @@ LIMIT @max_rows;
 WITH RECURSIVE chain AS (
     SELECT e.id, e.merged_into FROM memkernel.entity_registry AS e
     WHERE e.tenant = @tenant AND e.id = @id AND e.namespace = ANY(@namespaces::text[])
+        AND coalesce((SELECT true FROM memkernel.memory_entities AS l CROSS JOIN LATERAL (
+            SELECT 1 FROM memkernel.memory_objects AS m WHERE m.tenant = l.tenant AND m.id = l.memory_id AND m.status = 'active' OFFSET 0) AS m
+            WHERE l.tenant = e.tenant AND l.entity_id = e.id AND l.namespace = ANY((SELECT @namespaces::text[])::text[]) LIMIT 1), false)
     UNION
     SELECT n.id, n.merged_into FROM chain AS c
     JOIN memkernel.entity_registry AS n ON n.tenant = @tenant AND n.id = c.merged_into AND n.namespace = ANY(@namespaces::text[])
@@ -112,6 +120,9 @@ WITH RECURSIVE chain AS (
 SELECT e.id, e.namespace, e.canonical_key, e.name, e.type, e.created_at, e.actor, e.merged_into
 FROM chain AS c
 JOIN memkernel.entity_registry AS e ON e.tenant = @tenant AND e.id = c.id AND e.namespace = ANY(@namespaces::text[])
+WHERE coalesce((SELECT true FROM memkernel.memory_entities AS l CROSS JOIN LATERAL (
+    SELECT 1 FROM memkernel.memory_objects AS m WHERE m.tenant = l.tenant AND m.id = l.memory_id AND m.status = 'active' OFFSET 0) AS m
+    WHERE l.tenant = e.tenant AND l.entity_id = e.id AND l.namespace = ANY((SELECT @namespaces::text[])::text[]) LIMIT 1), false)
 LIMIT @max_rows;
 
 -- EntityNamed finds the visible entities that go by one of the names, or a short form of
@@ -129,6 +140,10 @@ WITH RECURSIVE found AS (
         JOIN memkernel.entity_registry AS e ON e.tenant = a.tenant AND e.id = a.entity_id AND e.namespace = ANY((SELECT @namespaces::text[])::text[])
         WHERE a.tenant = @tenant AND a.namespace = ANY((SELECT @namespaces::text[])::text[])
             AND a.alias_key = ANY((SELECT @keys::text[])::text[])
+            AND (a.derived OR (coalesce((SELECT m.status = 'active' FROM memkernel.memory_objects AS m WHERE m.tenant = a.tenant AND m.id = a.memory_id), false)
+                OR coalesce((SELECT true FROM memkernel.memory_entities AS l CROSS JOIN LATERAL (
+                    SELECT 1 FROM memkernel.memory_objects AS m WHERE m.tenant = l.tenant AND m.id = l.memory_id AND m.status = 'active' OFFSET 0) AS m
+                    WHERE l.tenant = a.tenant AND l.entity_id = a.entity_id AND l.namespace = a.namespace AND l.surface = a.name LIMIT 1), false)))
     )
     UNION
     SELECT n.id, n.namespace, n.canonical_key, n.name, n.type, n.created_at, n.actor, n.merged_into
@@ -138,14 +153,22 @@ WITH RECURSIVE found AS (
 )
 SELECT f.id, f.namespace, f.canonical_key, f.name, f.type, f.created_at, f.actor, f.merged_into
 FROM found AS f
+WHERE coalesce((SELECT true FROM memkernel.memory_entities AS l CROSS JOIN LATERAL (
+    SELECT 1 FROM memkernel.memory_objects AS m WHERE m.tenant = l.tenant AND m.id = l.memory_id AND m.status = 'active' OFFSET 0) AS m
+    WHERE l.tenant = @tenant AND l.entity_id = f.id AND l.namespace = ANY((SELECT @namespaces::text[])::text[]) LIMIT 1), false)
 ORDER BY f.canonical_key, f.id
 LIMIT @max_rows;
 
--- EntityAliasMany lists the visible names that entities have been called by.
+-- EntityAliasMany lists the visible names that entities have been called by: those that a memory in
+-- the caller's sight has, the one that taught the name or another.
 -- name: EntityAliasMany :many
 SELECT a.entity_id, a.namespace, a.alias_key, a.name
 FROM memkernel.entity_aliases AS a
 WHERE a.tenant = @tenant AND a.entity_id = ANY((@ids::text[])::uuid[]) AND a.namespace = ANY(@namespaces::text[]) AND NOT a.derived
+    AND (coalesce((SELECT m.status = 'active' FROM memkernel.memory_objects AS m WHERE m.tenant = a.tenant AND m.id = a.memory_id), false)
+        OR coalesce((SELECT true FROM memkernel.memory_entities AS l CROSS JOIN LATERAL (
+            SELECT 1 FROM memkernel.memory_objects AS m WHERE m.tenant = l.tenant AND m.id = l.memory_id AND m.status = 'active' OFFSET 0) AS m
+            WHERE l.tenant = a.tenant AND l.entity_id = a.entity_id AND l.namespace = a.namespace AND l.surface = a.name LIMIT 1), false))
 ORDER BY a.entity_id, a.alias_key, a.namespace
 LIMIT @max_rows;
 
@@ -155,6 +178,10 @@ SELECT a.entity_id, a.namespace, a.alias_key, a.name
 FROM memkernel.entity_aliases AS a
 WHERE a.tenant = @tenant AND a.namespace = ANY((SELECT @namespaces::text[])::text[])
     AND a.alias_key = ANY((SELECT @keys::text[])::text[]) AND NOT a.derived
+    AND (coalesce((SELECT m.status = 'active' FROM memkernel.memory_objects AS m WHERE m.tenant = a.tenant AND m.id = a.memory_id), false)
+        OR coalesce((SELECT true FROM memkernel.memory_entities AS l CROSS JOIN LATERAL (
+            SELECT 1 FROM memkernel.memory_objects AS m WHERE m.tenant = l.tenant AND m.id = l.memory_id AND m.status = 'active' OFFSET 0) AS m
+            WHERE l.tenant = a.tenant AND l.entity_id = a.entity_id AND l.namespace = a.namespace AND l.surface = a.name LIMIT 1), false))
 ORDER BY a.alias_key, a.entity_id, a.namespace
 LIMIT @max_rows;
 
@@ -164,7 +191,9 @@ SELECT e.id, e.namespace, e.merged_into,
     (e.namespace = @subtree OR (e.namespace >= @subtree_from AND e.namespace < @subtree_to))::boolean AS managed
 FROM memkernel.entity_registry AS e
 WHERE e.tenant = @tenant AND e.id = @id
-    AND (e.namespace = ANY(@namespaces::text[])
+    AND (e.namespace = ANY(@namespaces::text[]) AND coalesce((SELECT true FROM memkernel.memory_entities AS l CROSS JOIN LATERAL (
+            SELECT 1 FROM memkernel.memory_objects AS m WHERE m.tenant = l.tenant AND m.id = l.memory_id AND m.status = 'active' OFFSET 0) AS m
+            WHERE l.tenant = e.tenant AND l.entity_id = e.id AND l.namespace = ANY((SELECT @namespaces::text[])::text[]) LIMIT 1), false)
         OR e.namespace = @subtree OR (e.namespace >= @subtree_from AND e.namespace < @subtree_to));
 
 -- EntityMergeInForce finds the merge by which an entity of a namespace is another.

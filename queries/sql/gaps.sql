@@ -9,7 +9,7 @@ SELECT @tenant, unnest((SELECT @memory_ids::text[])::text[])::uuid, unnest((SELE
 -- them to the model and to nobody else. What was erased has a gap, and no text.
 -- name: GapList :many
 -- @sqlc-vet-disable namespace-predicate
-SELECT g.tenant, g.memory_id, coalesce(m.namespace, '') AS namespace, coalesce(m.text, '') AS text,
+SELECT g.tenant, g.memory_id, coalesce(m.namespace, '') AS namespace, coalesce(m.text, '') AS text, coalesce(m.kind, '') AS kind,
     coalesce(m.destinations, '{}')::text[] AS destinations, g.attempts
 FROM memkernel.embedding_gaps AS g
 JOIN memkernel.tenants AS t ON t.tenant = g.tenant AND t.suspended_at IS NULL
