@@ -24,12 +24,13 @@ var allow = map[string][]string{
 	"internal/mint":    {}, // who can import it can make an identity: acl, internal/store and kernel only
 	"internal/lexical": {},
 
-	"acl":                  {"internal/mint"},
-	"kernel/model":         {},
-	"kernel/model/hashing": {"kernel/model", "internal/lexical"},
-	"kernel/model/openai":  {"kernel/model"},
-	"kernel/embedded":      {}, // starts a program and asks whether it answers
-	"queries":              {},
+	"acl":                     {"internal/mint"},
+	"kernel/model":            {},
+	"kernel/model/hashing":    {"kernel/model", "internal/lexical"},
+	"kernel/model/openai":     {"kernel/model"},
+	"kernel/model/embedcache": {"kernel/model"},
+	"kernel/embedded":         {}, // starts a program and asks whether it answers
+	"queries":                 {},
 
 	"kernel/mem": {"acl"},
 
