@@ -166,3 +166,24 @@ func TestConflictExpiry(t *testing.T) {
 	require.Equal(t, []kernel.ID{from}, c.found(t, "Eve"))
 	requireSound(t, c.Pool)
 }
+
+// TestExpiryOutOfSight: what is held or disputed is not counted as that any more when it has expired.
+func TestExpiryOutOfSight(t *testing.T) {
+	t.Parallel()
+	c := newHolding(t, kernel.Policy{})
+	c.held(t, c.reader, kernel.WriteRequest{Text: "Ana lives in Oslo."})
+	c.settle(t)
+	at := c.Clock.Now().Add(time.Hour)
+	c.held(t, c.agent, kernel.WriteRequest{Text: "Ana lives in Bern.", ExpiresAt: at})
+	c.settle(t)
+	c.held(t, c.agent, kernel.WriteRequest{Text: "Eve lives in Bern.", ExpiresAt: at})
+	counted := func() []int64 {
+		stats := must(c.Stats(t.Context(), c.agent, kernel.StatsRequest{}))
+		return []int64{stats.Live, stats.Disputed, stats.Held, stats.Expired}
+	}
+	c.Clock.Set(at.Add(-time.Microsecond))
+	require.Equal(t, []int64{1, 1, 1, 0}, counted())
+	c.Clock.Set(at)
+	require.Equal(t, []int64{1, 0, 0, 2}, counted())
+	requireSound(t, c.Pool)
+}

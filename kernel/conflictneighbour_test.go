@@ -72,7 +72,7 @@ func TestLateVectors(t *testing.T) {
 // are less trusted or could not be compared with it anyway.
 func TestDecoys(t *testing.T) {
 	t.Parallel()
-	for _, embedded := range []bool{true, false} {
+	for arm, opts := range map[string][]kernel.Option{"vectors": nil, "wide vectors": {kernel.WithEmbedder(&nearModel{dim: 600})}, "words": nil} {
 		for name, decoy := range map[string]func(c *contested, i int) kernel.WriteRequest{
 			"less trusted": func(_ *contested, i int) kernel.WriteRequest {
 				return kernel.WriteRequest{Text: fmt.Sprint("Ana lives in Bern? ", i)}
@@ -87,9 +87,9 @@ func TestDecoys(t *testing.T) {
 				return kernel.WriteRequest{Text: fmt.Sprint("Ana lives in Bern, ", i, strings.Repeat(" Ana lives in Bern", 250))}
 			},
 		} {
-			t.Run(fmt.Sprint(name, " ", embedded), func(t *testing.T) {
+			t.Run(fmt.Sprint(name, ", by ", arm), func(t *testing.T) {
 				t.Parallel()
-				c := newContested(t)
+				c := newContested(t, opts...)
 				c.judge.contradicts = func(in, cand string) bool { return in == "Ana lives in Bern." && strings.Contains(cand, "Oslo") }
 				doc := c.write(t, c.reader, "According to the staff register of the company Ana lives in Oslo.")
 				c.settle(t)
@@ -109,7 +109,7 @@ func TestDecoys(t *testing.T) {
 				c.Clock.Advance(time.Hour)
 				sqlExec(t, c.Pool, `DELETE FROM memkernel.conflict_checks`)
 				a := c.write(t, c.agent, "Ana lives in Bern.")
-				if !embedded {
+				if arm == "words" {
 					sqlExec(t, c.Pool, `DELETE FROM memkernel.memory_vectors WHERE id = $1`, a.String())
 				}
 				c.settle(t)
