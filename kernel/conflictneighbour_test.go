@@ -72,50 +72,53 @@ func TestLateVectors(t *testing.T) {
 // are less trusted or could not be compared with it anyway.
 func TestDecoys(t *testing.T) {
 	t.Parallel()
+	const register = "According to the full staff register of the company Ana lives in Oslo."
 	for arm, opts := range map[string][]kernel.Option{"vectors": nil, "wide vectors": {kernel.WithEmbedder(&nearModel{dim: 600})}, "words": nil} {
-		for name, decoy := range map[string]func(c *contested, i int) kernel.WriteRequest{
-			"less trusted": func(_ *contested, i int) kernel.WriteRequest {
-				return kernel.WriteRequest{Text: fmt.Sprint("Ana lives in Bern? ", i)}
-			},
-			"raw": func(_ *contested, i int) kernel.WriteRequest {
-				return kernel.WriteRequest{Text: fmt.Sprint("Ana lives in Bern: ", i), Kind: mem.KindRaw}
-			},
-			"expired": func(c *contested, i int) kernel.WriteRequest {
-				return kernel.WriteRequest{Text: fmt.Sprint("Ana lives in Bern! ", i), ExpiresAt: c.Clock.Now().Add(time.Minute)}
-			},
-			"too long": func(_ *contested, i int) kernel.WriteRequest {
-				return kernel.WriteRequest{Text: fmt.Sprint("Ana lives in Bern, ", i, strings.Repeat(" Ana lives in Bern", 250))}
-			},
+		for name, tc := range map[string]struct {
+			text  string
+			kind  kernel.Kind
+			short bool // it expires before the others are compared
+			many  int
+			// trusted is whether what they would hide is more trusted than they are.
+			trusted bool
+		}{
+			"less trusted": {text: "Ana lives in Bern? %04d", many: 30, trusted: true},
+			"raw":          {text: "Ana lives in Bern: %04d", kind: mem.KindRaw, many: 1020},
+			"expired":      {text: "Ana lives in Bern! %04d", short: true, many: 1020},
+			"too long":     {text: "Ana lives in Bern, %04d" + strings.Repeat(" Ana lives in Bern", 250), many: 30},
 		} {
 			t.Run(fmt.Sprint(name, ", by ", arm), func(t *testing.T) {
 				t.Parallel()
 				c := newContested(t, opts...)
-				c.judge.contradicts = func(in, cand string) bool { return in == "Ana lives in Bern." && strings.Contains(cand, "Oslo") }
-				doc := c.write(t, c.reader, "According to the staff register of the company Ana lives in Oslo.")
+				c.judge.contradicts = func(in, cand string) bool { return in == "Ana lives in Bern." && cand == register }
+				who := c.agent
+				if tc.trusted {
+					who = c.reader
+				}
+				oslo := c.write(t, who, register)
 				c.settle(t)
-				const decoys = 1020
-				reqs := make([]kernel.WriteRequest, decoys)
+				reqs := make([]kernel.WriteRequest, tc.many)
 				for i := range reqs {
-					reqs[i] = decoy(c, i)
-					reqs[i].Verbatim = true
+					reqs[i] = kernel.WriteRequest{Text: fmt.Sprintf(tc.text, i), Kind: tc.kind, Verbatim: true}
+					if tc.short {
+						reqs[i].ExpiresAt = c.Clock.Now().Add(time.Minute)
+					}
 				}
-				if name == "less trusted" || name == "too long" {
-					reqs = reqs[:30]
-				}
-				c.Clock.Advance(time.Second)
 				for _, r := range must(c.WriteMany(t.Context(), c.agent, kernel.WriteManyRequest{Writes: reqs})).Results {
 					require.NoError(t, r.Err)
 				}
 				c.Clock.Advance(time.Hour)
 				sqlExec(t, c.Pool, `DELETE FROM memkernel.conflict_checks`)
-				a := c.write(t, c.agent, "Ana lives in Bern.")
+				bern := c.write(t, c.agent, "Ana lives in Bern.")
 				if arm == "words" {
-					sqlExec(t, c.Pool, `DELETE FROM memkernel.memory_vectors WHERE id = $1`, a.String())
+					sqlExec(t, c.Pool, `DELETE FROM memkernel.memory_vectors WHERE id = $1`, bern.String())
 				}
 				c.settle(t)
-				cases := c.cases(t, "")
-				require.Len(t, cases, 1)
-				require.Equal(t, doc, cases[0].To.ID)
+				if tc.trusted {
+					require.Equal(t, oslo, c.cases(t, "")[0].To.ID)
+				} else {
+					require.Equal(t, bern, c.read(t, oslo).SupersededBy)
+				}
 			})
 		}
 	}

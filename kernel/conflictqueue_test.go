@@ -184,14 +184,14 @@ func TestUnaskedIsNoAttempt(t *testing.T) {
 func TestJudgeDownForLong(t *testing.T) {
 	t.Parallel()
 	c := newHolding(t, kernel.Policy{})
-	const people = 20
+	const people = 40
 	for i := range people {
 		c.held(t, c.agent, kernel.WriteRequest{Text: fmt.Sprint("Person number ", i, " lives in Oslo.")})
 	}
 	c.judge.on = func(context.Context, []string) error { return kerneltest.ErrFake }
-	for range 120 {
+	for range 24 {
 		c.settle(t)
-		c.Clock.Advance(time.Minute)
+		c.Clock.Advance(5 * time.Minute)
 	}
 	require.Zero(t, c.unchecked(t))
 	require.EqualValues(t, people, must(c.Stats(t.Context(), c.agent, kernel.StatsRequest{})).Live)

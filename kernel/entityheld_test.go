@@ -108,3 +108,42 @@ func TestAliasesOfHeldMemories(t *testing.T) {
 	require.Equal(t, []string{"G. Hopper"}, aliases("Grace Hopper"), "though the first to say so never came into sight")
 	require.Equal(t, []string{"G. Hopper"}, aliases("G. Hopper"))
 }
+
+// TestMergesWithHeldNames: a merge that an administrator makes tells no name either.
+func TestMergesWithHeldNames(t *testing.T) {
+	t.Parallel()
+	c := newHolding(t, kernel.Policy{})
+	ctx := t.Context()
+	turing := c.entityOf(t, c.held(t, c.agent, kernel.WriteRequest{Text: "I met Alan Turing."}), "Alan Turing")
+	c.settle(t)
+	quimby := c.entityOf(t, c.held(t, c.agent, kernel.WriteRequest{Text: "I met Zorblax Quimby."}), "Zorblax Quimby")
+	must(c.Entities().Merge(ctx, c.admin, kernel.MergeEntitiesRequest{ID: turing, Into: quimby}))
+	require.Equal(t, turing, must(c.Entities().Get(ctx, c.dana, kernel.GetEntityRequest{ID: turing})).Current.ID)
+	must(c.Entities().Split(ctx, c.admin, kernel.SplitEntityRequest{ID: turing}))
+	must(c.Entities().Merge(ctx, c.admin, kernel.MergeEntitiesRequest{ID: quimby, Into: turing}))
+	_, err := c.Entities().Get(ctx, c.dana, kernel.GetEntityRequest{ID: quimby})
+	require.ErrorIs(t, err, kernel.ErrNotFound)
+	c.settle(t)
+	require.Equal(t, turing, must(c.Entities().Get(ctx, c.dana, kernel.GetEntityRequest{ID: quimby})).Current.ID)
+}
+
+// TestAliasesOfHeldMemoriesDecideNothing: whom a name stands for does not tell who was called so out
+// of sight.
+func TestAliasesOfHeldMemoriesDecideNothing(t *testing.T) {
+	t.Parallel()
+	c := newContested(t)
+	grace := name(t, c.Kit, c.Key("acme", kernel.RoleMember), "I met Grace Hopper.")
+	c.rule(t, kernel.Policy{HoldForReview: true})
+	first := c.held(t, c.agent, kernel.WriteRequest{Text: "I called G. Hopper."})
+	require.Equal(t, grace, c.entityOf(t, first, "G. Hopper"))
+	gary := c.entityOf(t, c.held(t, c.agent, kernel.WriteRequest{Text: "I met Gary Hopper."}), "Gary Hopper")
+	must(c.Retract(t.Context(), c.agent, kernel.RetractRequest{ID: first}))
+	c.settle(t)
+	stands := func() kernel.ID {
+		return must(c.Entities().Get(t.Context(), c.dana, kernel.GetEntityRequest{Name: "G. Hopper"})).Entity.ID
+	}
+	require.Equal(t, gary, stands(), "the nearer of two with these initials")
+	sqlExec(t, c.Pool, `INSERT INTO memkernel.memory_entities (tenant, memory_id, entity_id, namespace, surface)
+		SELECT l.tenant, l.memory_id, $1, l.namespace, 'G. Hopper' FROM memkernel.memory_entities AS l WHERE l.entity_id = $2`, grace.String(), gary.String())
+	require.Equal(t, grace, stands(), "by a memory in sight")
+}
