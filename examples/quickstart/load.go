@@ -19,6 +19,10 @@ import (
 // written in their order and a correction finds what it corrects.
 const workers = 4
 
+// few is how many lines are written by one writer: what was written when is part of what a search
+// goes by, and small inputs are for people who compare.
+const few = 1000
+
 // tally counts what became of the turns of a namespace.
 type tally struct {
 	path                                  string
@@ -74,7 +78,7 @@ func load(ctx context.Context, k *kernel.Kernel, owner kernel.Identity, in input
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var group sync.WaitGroup
-	for worker := range min(workers, len(s.namespaces)) {
+	for worker := range writers(s) {
 		group.Go(func() {
 			if err := l.work(ctx, worker); err != nil {
 				cancel(err)
@@ -90,15 +94,23 @@ func load(ctx context.Context, k *kernel.Kernel, owner kernel.Identity, in input
 	return out, nil
 }
 
+// writers returns how many workers there are.
+func writers(s *survey) int {
+	if s.turns <= few {
+		return 1
+	}
+	return min(workers, len(s.namespaces))
+}
+
 // assign spreads the namespaces over the workers: the largest first, each to the worker that
 // has the least to do.
 func assign(s *survey) map[string]int {
 	bySize := slices.Clone(s.namespaces)
 	slices.SortStableFunc(bySize, func(a, b *namespaceSurvey) int { return cmp.Compare(b.turns, a.turns) })
-	var lines [workers]int
+	lines := make([]int, writers(s))
 	out := make(map[string]int, len(bySize))
 	for _, ns := range bySize {
-		least := slices.Index(lines[:], slices.Min(lines[:]))
+		least := slices.Index(lines, slices.Min(lines))
 		out[ns.path] = least
 		lines[least] += ns.turns
 	}

@@ -61,6 +61,7 @@ var allow = map[string][]string{
 	"examples/ingest": concat(forHosts, "examples/internal/...", "kernel/model/openai"),
 
 	"examples/internal/console":    {}, // text to a terminal
+	"examples/internal/locomo":     {"acl"},
 	"examples/internal/transcript": {"kernel", "kernel/mem"},
 
 	// A module of its own, so no row may name it.
