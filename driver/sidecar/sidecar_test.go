@@ -128,21 +128,24 @@ func unkept() *http.Client {
 	return &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 }
 
-func newDriver(t testing.TB, url string, change ...func(*sidecar.Config)) driver.Driver {
-	t.Helper()
+func newDriver(tb testing.TB, url string, change ...func(*sidecar.Config)) driver.Driver {
+	tb.Helper()
 	cfg := sidecar.Config{Name: "engine", URL: url, Destination: mem.DestinationLocal, Token: token, HTTPClient: unkept()}
 	for _, c := range change {
 		c(&cfg)
 	}
 	d, err := sidecar.New(cfg)
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	return d
 }
 
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	e := newEngine(t)
-	drivertest.Run(t, func(tb testing.TB) driver.Driver { return newDriver(tb, e.URL) },
+	drivertest.Run(t, func(tb testing.TB) driver.Driver {
+		tb.Helper()
+		return newDriver(tb, e.URL)
+	},
 		drivertest.AllowImport("net/http", "the engine is another process, which is asked over HTTP"),
 		drivertest.AllowImport("net", "it says which addresses are this machine's, and what kept a connection from coming about"))
 }
