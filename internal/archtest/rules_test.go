@@ -45,6 +45,7 @@ var allow = map[string][]string{
 	"writepath/entity":   {"acl", "kernel/mem"},
 	"driver/baseline":    level2,
 	"driver/fusion":      level2,
+	"driver/sidecar":     level2,
 
 	"internal/store": concat(level3, "queries", "internal/mint"),
 	"internal/jobs":  {"kernel/mem"}, // what a job does, the kernel tells it
@@ -74,11 +75,19 @@ var allow = map[string][]string{
 // reach lists what must not be reached.
 var reach = []reachRule{
 	{
-		from: `^driver(/|$)`, except: `^driver/drivertest(/|$)`, to: `^github\.com/(jackc|pgvector|riverqueue|lib)/|^database/sql$|^MODULE/(queries|internal/store|internal/jobs)$|^(os/exec|net/http|plugin)$`, how: anyhow,
+		from: `^driver(/|$)`, except: `^driver/drivertest(/|$)`, to: `^github\.com/(jackc|pgvector|riverqueue|lib)/|^database/sql$|^MODULE/(queries|internal/store|internal/jobs)$|^(os/exec|plugin)$`, how: anyhow,
 		why: "a driver sees the ScopedView it is handed and nothing else",
 	},
 	{
-		from: `^driver(/|$)`, except: `^driver/drivertest(/|$)`, to: `^(net|net/(netip|rpc|smtp|textproto)|os|os/(signal|user)|syscall|reflect|runtime/debug)$`, how: ownCode,
+		from: `^driver(/|$)`, except: `^driver/(drivertest(/.*)?|sidecar)$`, to: `^(net/http|MODULE/driver/sidecar)$`, how: anyhow,
+		why: "driver/sidecar alone asks another process",
+	},
+	{
+		from: `^driver(/|$)`, except: `^driver/(drivertest(/.*)?|sidecar)$`, to: `^net$`, how: ownCode,
+		why: "driver/sidecar alone asks another process",
+	},
+	{
+		from: `^driver(/|$)`, except: `^driver/drivertest(/|$)`, to: `^(net/(netip|rpc|smtp|textproto)|os|os/(signal|user)|syscall|reflect|runtime/debug)$`, how: ownCode,
 		why: "a driver sees the ScopedView it is handed and nothing else",
 	},
 	{
