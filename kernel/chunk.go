@@ -88,11 +88,7 @@ func (b *bulk) prepare(ctx context.Context, rules rules, from, to int) *chunk {
 		ch.items = append(ch.items, b.newItem(ctx, at))
 	}
 	live := open(ch.items)
-	ids := make([]*ID, len(live))
-	for i, it := range live {
-		ids[i] = &it.draft.ID
-	}
-	inOrder(ids)
+	spreadIDs(live)
 	atOnce(len(live), runtime.GOMAXPROCS(0), func(i int) {
 		b.try(ctx, live[i], func() error {
 			b.foresee(ctx, &rules, live[i])
@@ -110,6 +106,23 @@ func (b *bulk) prepare(ctx context.Context, rules rules, from, to int) *chunk {
 	}
 	b.embedAhead(ctx, drafts)
 	return ch
+}
+
+// spreadIDs gives writes ids in their order, evenly over the time in which they began: what was handed
+// over together is as far apart everywhere, whatever the scheduler did. Rankings go by that.
+func spreadIDs(items []*item) {
+	if len(items) == 0 {
+		return
+	}
+	first, last := items[0].cur.now, items[len(items)-1].cur.now
+	ids := make([]*ID, len(items))
+	for i, it := range items {
+		ids[i] = &it.draft.ID
+		if i > 0 {
+			*ids[i] = newID(first.Add(last.Sub(first) * time.Duration(i) / time.Duration(len(items)-1)))
+		}
+	}
+	inOrder(ids)
 }
 
 // newItem begins the call that a write is.

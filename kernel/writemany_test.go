@@ -2,6 +2,7 @@ package kernel_test
 
 import (
 	"context"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -357,4 +358,36 @@ func TestWriteManyRefused(t *testing.T) {
 	require.NoError(t, k.Tenants().Suspend(ctx, kernel.TenantRequest{Tenant: "acme", Reason: "unpaid"}))
 	_ = refused(ctx, owner, some(3), kernel.ErrTenantSuspended, "denied", "reason=tenant_suspended")
 	require.Zero(t, sqlValue[int](t, k.Pool, `SELECT count(*)::int FROM memkernel.captures`))
+}
+
+// TestWriteManySpacing: what was handed over together is as far apart everywhere, in its order, however
+// unevenly the clock was read.
+func TestWriteManySpacing(t *testing.T) {
+	t.Parallel()
+	clock, calls := kerneltest.NewClock(), 0
+	uneven := func() time.Time {
+		calls++
+		clock.Advance(time.Duration(1+calls%3*40) * time.Microsecond)
+		return clock.Now()
+	}
+	k := kerneltest.Open(t, kernel.WithClock(uneven))
+	who := k.Key("acme/eng", kernel.RoleMember)
+	var req kernel.WriteManyRequest
+	for i := range 60 {
+		req.Writes = append(req.Writes, kernel.WriteRequest{Text: fmt.Sprint("fact ", i)})
+	}
+	// at is when an id was made, in 4,096ths of a millisecond.
+	at := func(id kernel.ID) int64 {
+		return int64(binary.BigEndian.Uint64(id[:])>>16)<<12 | int64(binary.BigEndian.Uint16(id[6:])&0xfff)
+	}
+	var times []int64
+	for _, r := range must(k.WriteMany(t.Context(), who, req)).Results {
+		require.NoError(t, r.Err)
+		times = append(times, at(r.Reply.Stored[0]))
+	}
+	step := times[1] - times[0]
+	require.Greater(t, step, int64(40), "some ten microseconds")
+	for i := range times[1:] {
+		require.InDelta(t, step, times[i+1]-times[i], 1.5, i)
+	}
 }
