@@ -3,6 +3,7 @@ package kernel
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync"
 	"sync/atomic"
 )
@@ -10,6 +11,9 @@ import (
 // maxStuck is how many calls of one plugged-in part may run on after they were given up,
 // before the part is not asked any more: a goroutine cannot be killed, only not started.
 const maxStuck = 16
+
+// maxStuckInAll is that for all tenants' calls of one driver, which are counted for each.
+const maxStuckInAll = 256
 
 // errStuck: so many calls of the part were given up and still run that it is not asked.
 var errStuck = errors.New("too many calls are stuck")
@@ -29,7 +33,21 @@ func (s *stuckCalls) add(part string, n int) {
 	if s.running == nil {
 		s.running = map[string]int{}
 	}
-	s.running[part] += n
+	if s.running[part] += n; s.running[part] == 0 {
+		delete(s.running, part)
+	}
+}
+
+// sum counts the stuck calls of all parts of that name.
+func (s *stuckCalls) sum(prefix string) (n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for part, running := range s.running {
+		if strings.HasPrefix(part, prefix+" ") {
+			n += running
+		}
+	}
+	return n
 }
 
 func (s *stuckCalls) full(part string) bool {

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -137,6 +139,46 @@ func TestBreakerAndTheKernelsOwnModel(t *testing.T) {
 	require.Equal(t, "error", reply.Fallbacks[0].Reason)
 	model.OnEmbed = nil
 	f.requireRanked(t)
+}
+
+// TestBreakerAtOnce: whatever comes in together, what opens a breaker stays, and it is told once.
+func TestBreakerAtOnce(t *testing.T) {
+	t.Parallel()
+	var log logBuffer
+	s := newStage(t, func(ctx context.Context, view driver.ScopedView, _ driver.Query) (driver.Plan, error) {
+		return (*failing)(nil).down(ctx, view)
+	}, kernel.WithLimits(kernel.Limits{DriverFailures: 4, DriverPause: time.Hour}), kernel.WithLogger(log.logger()))
+	together(32, func(int) {
+		if _, err := s.Search(t.Context(), s.dana, kernel.SearchRequest{Query: question, Driver: "hostile"}); err != nil {
+			t.Error(err)
+		}
+	})
+	s.requireFallback(t, "open")
+	require.Equal(t, 1, strings.Count(log.String(), "driver is not asked for a while"))
+}
+
+// TestBusyIsTheTenantsOwn: calls of one tenant that hang keep no other from the driver.
+func TestBusyIsTheTenantsOwn(t *testing.T) {
+	t.Parallel()
+	released := make(chan struct{})
+	defer close(released)
+	var hang atomic.Bool
+	hang.Store(true)
+	s := newStage(t, func(ctx context.Context, view driver.ScopedView, _ driver.Query) (driver.Plan, error) {
+		if hang.Load() {
+			hangIn(released)
+		}
+		return driver.Plan{Items: shown(ctx, view)}, nil
+	}, kernel.WithLimits(kernel.Limits{DriverTimeout: 200 * time.Millisecond, DriverFailures: 1000}))
+	other := s.Key("umbrella", kernel.RoleMember)
+	together(16, func(int) {
+		if _, err := s.Search(t.Context(), s.dana, kernel.SearchRequest{Query: question, Driver: "hostile"}); err != nil {
+			t.Error(err)
+		}
+	})
+	s.requireFallback(t, "busy")
+	hang.Store(false)
+	require.Empty(t, must(s.Search(t.Context(), other, kernel.SearchRequest{Query: question, Driver: "hostile"})).Fallbacks)
 }
 
 // TestBreakerCountsOutagesOnly: what may be the fault of the question, the caller or the kernel takes

@@ -115,14 +115,15 @@ type Limits struct {
 	MaxResults int
 	// MaxPage is the largest page of a listing such as History, default 1000.
 	MaxPage int
-	// DriverTimeout bounds one plan of a driver, default 5 s.
+	// DriverTimeout bounds one plan of a driver, default 5 s. Half of it is for an embedding model that
+	// is not in the process: without the vector by then, words alone rank.
 	DriverTimeout time.Duration
 	// DriverFailures is after how many searches in a row of one tenant that a driver did not answer,
-	// because it was late, stuck or said that it or its network was unavailable, it is not asked any
+	// because it was late or said that it or its network was unavailable, it is not asked any
 	// more, default 5; the baseline ranks then. What else can be wrong with a plan does not count.
 	DriverFailures int
 	// DriverPause is after how long one search tries such a driver again, default 30 s. If that is
-	// answered, all are.
+	// answered, all are. It goes by the system's clock, not by WithClock.
 	DriverPause time.Duration
 	// ModelTimeout bounds one call of a model, default 30 s.
 	ModelTimeout time.Duration

@@ -18,6 +18,18 @@ import (
 // maxPlanItems is how much of a plan is looked at; the rest is not worth the time.
 const maxPlanItems = 10_000
 
+// Why a driver did not rank, see Fallback.
+const (
+	reasonUnregistered = "unregistered"
+	reasonBusy         = "busy"
+	reasonTimeout      = "timeout"
+	reasonPanic        = "panic"
+	reasonError        = "error"
+	reasonViolation    = "violation"
+	reasonOpen         = "open"
+	reasonWithheld     = "withheld"
+)
+
 // planError is a driver's failure; the search goes on without it.
 type planError struct {
 	reason string
@@ -39,19 +51,19 @@ type planResult struct {
 func (s *search) plan(ctx context.Context, name string, view *store.View) ([]pick, error) {
 	d, ok := s.k.drivers.Get(name)
 	if !ok {
-		err := &planError{reason: "unregistered"}
+		err := &planError{reason: reasonUnregistered}
 		s.logFailure(ctx, name, err)
 		return nil, err
 	}
 	begun := s.k.now()
 	result, err := s.askGuarded(ctx, name, d, view)
-	if errors.Is(err, errOpen) {
-		return nil, err
+	if errors.Is(err, errOpen) || errors.Is(err, errQuestionWithheld) {
+		return nil, err // it was not asked
 	}
 	ranked, violations := sift(result.plan.Items, view, s.query.K)
 	s.violations += violations
 	if err == nil && len(ranked) == 0 && violations > 0 {
-		err = &planError{reason: "violation"}
+		err = &planError{reason: reasonViolation}
 	}
 	s.logFailure(ctx, name, err)
 	info := DriverInfo{Driver: name, Items: len(result.plan.Items), Violations: violations, Err: err, Duration: s.k.now().Sub(begun)}
@@ -68,9 +80,10 @@ func (s *search) logFailure(ctx context.Context, name string, err error) {
 }
 
 // errOpen: the driver's engine has not answered of late, and is not asked.
-var errOpen = &planError{reason: "open", cause: mem.ErrUnavailable}
+var errOpen = &planError{reason: reasonOpen, cause: mem.ErrUnavailable}
 
-var errQuestionWithheld = fmt.Errorf("%w: the question may not be sent to the driver's engine", mem.ErrForbidden)
+// errQuestionWithheld: the question may not be sent to the driver's engine.
+var errQuestionWithheld = &planError{reason: reasonWithheld, cause: mem.ErrForbidden}
 
 // askGuarded asks a driver of the host's unless its breaker is open.
 func (s *search) askGuarded(ctx context.Context, name string, d driver.Driver, view *store.View) (planResult, error) {
@@ -80,7 +93,7 @@ func (s *search) askGuarded(ctx context.Context, name string, d driver.Driver, v
 	if to := s.k.sendsTo[name]; to != mem.DestinationLocal {
 		if s.confined(ctx, to) {
 			view.Close()
-			return planResult{}, &planError{reason: "withheld", cause: errQuestionWithheld}
+			return planResult{}, errQuestionWithheld
 		}
 		view.Withhold(func(c *mem.Classification) bool { return c.MaySend(to) })
 	}
@@ -90,12 +103,32 @@ func (s *search) askGuarded(ctx context.Context, name string, d driver.Driver, v
 		return planResult{}, errOpen
 	}
 	result, err := s.ask(ctx, name, d, view)
-	if arms := view.Report(); ctx.Err() != nil || arms.Fault != nil || arms.VectorDown {
-		report(ctx, errNotCounted) // the caller has left, or it was what the kernel lends the driver
+	if s.excused(ctx, err, view.Report()) {
+		report(ctx, errNotCounted)
 	} else {
 		report(ctx, err)
 	}
 	return result, err
+}
+
+// excused reports that a failure says nothing about the driver: the caller has left, so many of its
+// calls are stuck that it was not asked, or it was waiting for, or did not get, what the kernel lends it.
+func (s *search) excused(ctx context.Context, err error, arms store.ArmReport) bool {
+	var failed *planError
+	if ctx.Err() != nil || arms.Fault != nil {
+		return true
+	}
+	if !errors.As(err, &failed) {
+		return false
+	}
+	switch failed.reason {
+	case reasonBusy:
+		return true
+	case reasonTimeout:
+		return arms.Interrupted
+	default:
+		return arms.VectorDown
+	}
 }
 
 // ask calls the driver, so that one that blocks is left behind. Its view is closed before ask
@@ -108,17 +141,17 @@ func (s *search) ask(ctx context.Context, name string, d driver.Driver, view *st
 	var failed *planError
 	switch {
 	case errors.Is(err, errStuck):
-		return planResult{}, &planError{reason: "busy", cause: fmt.Errorf("%w: driver %s is stuck", mem.ErrUnavailable, name)}
+		return planResult{}, &planError{reason: reasonBusy, cause: fmt.Errorf("%w: driver %s is stuck", mem.ErrUnavailable, name)}
 	case errors.Is(err, errExited):
-		return planResult{}, &planError{reason: "panic", cause: fmt.Errorf("%w: driver %s: %w", mem.ErrInternal, name, err)}
+		return planResult{}, &planError{reason: reasonPanic, cause: fmt.Errorf("%w: driver %s: %w", mem.ErrInternal, name, err)}
 	case err == nil && r.err == nil && ctx.Err() == nil: // an answer in time, whichever was noticed first
 		return r, nil
 	case errors.As(r.err, &failed):
 		return planResult{}, r.err
 	case ctx.Err() != nil:
-		return planResult{}, &planError{reason: "timeout", cause: fmt.Errorf("%w: driver %s did not answer in time", mem.ErrUnavailable, name)}
+		return planResult{}, &planError{reason: reasonTimeout, cause: fmt.Errorf("%w: driver %s did not answer in time", mem.ErrUnavailable, name)}
 	default:
-		return planResult{}, &planError{reason: "error", cause: r.err}
+		return planResult{}, &planError{reason: reasonError, cause: r.err}
 	}
 }
 
@@ -128,14 +161,18 @@ func (s *search) callApart(ctx context.Context, name string, d driver.Driver, vi
 	if builtIn(name) {
 		return s.call(ctx, d, view), nil
 	}
-	return aside(ctx, s.k.stuck, "driver "+name, func() planResult { return s.call(ctx, d, view) })
+	part := "driver " + name
+	if s.k.stuck.sum(part) >= maxStuckInAll {
+		return planResult{}, errStuck
+	}
+	return aside(ctx, s.k.stuck, part+" for "+s.who.Tenant(), func() planResult { return s.call(ctx, d, view) })
 }
 
 func (s *search) call(ctx context.Context, d driver.Driver, view *store.View) (r planResult) {
 	defer func() {
 		if p := recover(); p != nil {
 			s.k.logPanic(ctx, "driver", p)
-			r = planResult{err: &planError{reason: "panic", cause: mem.ErrInternal}}
+			r = planResult{err: &planError{reason: reasonPanic, cause: mem.ErrInternal}}
 		}
 	}()
 	plan, err := d.Plan(ctx, view.Driver(), s.query)

@@ -60,6 +60,7 @@ type view struct {
 	mu     sync.Mutex
 	closed bool
 	calls  int
+	active int // methods under way
 	// export says whether a text so classified may be shown; nil shows all.
 	export func(*mem.Classification) bool
 	// served holds the tokens of what the driver was shown.
@@ -103,6 +104,8 @@ type ArmReport struct {
 	VectorDown bool
 	// EmbedErr is how the embedder failed, if it did.
 	EmbedErr error
+	// Interrupted reports that the view was closed while a method of it was under way.
+	Interrupted bool
 	// Fault is what kept the database from answering; the search must fail with it.
 	Fault error
 	// LexicalRows and VectorRows count the rows scored.
@@ -137,6 +140,7 @@ func (w *View) Withhold(may func(*mem.Classification) bool) { w.v.export = may }
 // way are cancelled.
 func (w *View) Close() {
 	w.v.mu.Lock()
+	w.v.report.Interrupted = w.v.report.Interrupted || !w.v.closed && w.v.active > 0
 	w.v.closed = true
 	w.v.mu.Unlock()
 	w.v.close()
@@ -172,8 +176,14 @@ func (v *view) enter(ctx context.Context) (context.Context, context.CancelFunc, 
 	if v.calls++; v.calls > maxViewCalls {
 		return nil, nil, &mem.TooLargeError{Field: "view calls", Size: int64(v.calls), Limit: maxViewCalls, Unit: "calls"}
 	}
+	v.active++
 	ctx, cancel := v.bind(ctx)
-	return ctx, cancel, nil
+	return ctx, func() {
+		cancel()
+		v.mu.Lock()
+		v.active--
+		v.mu.Unlock()
+	}, nil
 }
 
 // enterDB is enter for a method that asks the database.
