@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/memkernel/memkernel/acl"
@@ -153,6 +154,8 @@ type search struct {
 	ahead *store.Prefetch
 	// violations counts proposals of rows that the driver had not been shown.
 	violations int
+	// unembedded is why the question has no vector.
+	unembedded atomic.Pointer[error]
 	// reply is the answer of an eager search, and kept what it had if it could not be recorded.
 	reply *SearchReply
 	kept  *kept
@@ -241,9 +244,28 @@ func (s *search) close() {
 	}
 }
 
-// embed returns the vector of a question of the caller's.
+// embed returns the vector of a question of the caller's. A remote model has half of a driver's time,
+// so that there is some left to rank by words, and is not asked again by the fallback for what it has
+// failed at.
 func (s *search) embed(ctx context.Context, text string) ([]float32, error) {
-	return s.k.embedQuery(ctx, s.who.Tenant(), text)
+	if s.k.model.InProcess {
+		return s.k.embedQuery(ctx, s.who.Tenant(), text)
+	}
+	if failed := s.unembedded.Load(); failed != nil && text == s.query.Text {
+		return nil, *failed
+	}
+	limited, cancel := context.WithTimeout(ctx, s.k.limits.DriverTimeout/2)
+	defer cancel()
+	vector, err := s.k.embedQuery(limited, s.who.Tenant(), text)
+	if err != nil && ctx.Err() == nil {
+		if limited.Err() != nil {
+			err = fmt.Errorf("%w: %w", errEmbedding, limited.Err())
+		}
+		if text == s.query.Text {
+			s.unembedded.Store(&err)
+		}
+	}
+	return vector, err
 }
 
 func (s *search) newView(ctx context.Context) *store.View {

@@ -70,7 +70,8 @@ func TestViewKeptByTheDriver(t *testing.T) {
 func TestViewClosesUnderTheDriver(t *testing.T) {
 	t.Parallel()
 	released, embedding := make(chan struct{}), make(chan struct{}, 2)
-	model := &kerneltest.Embedder{OnEmbed: func(_ context.Context, texts []string) error {
+	// In the process, or it would be given up before the call is.
+	model := &kerneltest.Embedder{InProcess: true, OnEmbed: func(_ context.Context, texts []string) error {
 		if texts[0] == "wait" {
 			embedding <- struct{}{}
 			<-released
