@@ -352,16 +352,21 @@ func (b *bulk) store(ctx context.Context, ch *chunk, l *look, items []*item) {
 		endAll(open(items), err)
 		return
 	}
+	ruled := false                                                       // otherwise than it was planned
 	items = slices.DeleteFunc(slices.Clone(items), func(it *item) bool { // for good, whatever is decided anew
 		if it.over {
 			return false
 		}
+		ruled = ruled || it.ruledAnew(policy)
 		err := it.stillAllowed(policy)
 		if err != nil {
 			it.end(err)
 		}
 		return err != nil
 	})
+	if ruled {
+		b.plan(items)
+	}
 	recorded, err := b.apply(ctx, ch, l)
 	if errors.Is(err, writepath.ErrStale) {
 		err = l.Serialized(ctx, func() error {

@@ -28,8 +28,8 @@ func held(policy *mem.EffectivePolicy, d *writepath.Draft) bool {
 	return p.InitialStatus() == mem.StatusHeld && d.Kind != mem.KindRaw && !person
 }
 
-// review tells the facts what the check for contradictions means for them, under the policy that
-// the write was let in with.
+// review tells the facts what the check for contradictions means for them, under the policy as it
+// was last read.
 func (wr *writing) review() {
 	for _, d := range wr.facts {
 		d.Unchecked = wr.cur.policy.ConflictReview != mem.ReviewOff && d.Kind != mem.KindRaw
@@ -114,7 +114,11 @@ func (r *checkRun) end(ctx context.Context, err error) error {
 	if r.checked > 0 {
 		r.k.logger.LogAttrs(ctx, slog.LevelInfo, "memories checked", slog.Int("memories", r.checked))
 	}
-	if err == nil || errors.Is(ctx.Err(), context.DeadlineExceeded) {
+	if err == nil {
+		return nil
+	}
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		r.k.logger.LogAttrs(ctx, slog.LevelDebug, "check of memories ran out of time", slog.String("error", store.Detail(err)))
 		return nil
 	}
 	return r.k.opError(ctx, acl.OpConflictCheck, err)

@@ -294,3 +294,31 @@ func TestHoldInTransaction(t *testing.T) {
 	require.Len(t, c.found(t, "Ana"), 1)
 	requireSound(t, c.Pool)
 }
+
+// TestHoldRuledMeanwhile: a rule that comes into force while a model thinks holds what is stored
+// after it.
+func TestHoldRuledMeanwhile(t *testing.T) {
+	t.Parallel()
+	model := &kerneltest.Embedder{}
+	k := kerneltest.Open(t, kernel.WithEmbedder(model))
+	owner, dana := k.Key("acme", kernel.RoleOwner), k.Key("acme/eng", kernel.RoleMember)
+	for name, write := range map[string]func(text string) *kernel.WriteReply{
+		"one": func(text string) *kernel.WriteReply {
+			return must(k.Write(t.Context(), dana, kernel.WriteRequest{Text: text}))
+		},
+		"many": func(text string) *kernel.WriteReply {
+			r := must(k.WriteMany(t.Context(), dana, kernel.WriteManyRequest{Writes: []kernel.WriteRequest{{Text: text}}})).Results[0]
+			require.NoError(t, r.Err)
+			return r.Reply
+		},
+	} {
+		must(k.Policies().Put(t.Context(), owner, kernel.PutPolicyRequest{}))
+		require.Empty(t, write("The lift works, says "+name+".").Held, name)
+		model.OnEmbed = func(ctx context.Context, _ []string) error {
+			return second(k.Policies().Put(ctx, owner, kernel.PutPolicyRequest{Policy: kernel.Policy{HoldForReview: true}}))
+		}
+		reply := write("The lift is broken, says " + name + ".")
+		model.OnEmbed = nil
+		require.Equal(t, reply.Stored, reply.Held, name)
+	}
+}

@@ -145,6 +145,9 @@ func (b *bulk) run(ctx context.Context) {
 		b.down = slices.ContainsFunc(ch.items, func(it *item) bool { return it.cur.lost })
 		at = to
 	}
+	if ahead != nil {
+		<-ahead // nothing of the caller's is looked at when the call is over
+	}
 }
 
 // prepareAhead sends the next chunk, or nil if a part of the host's panicked over it or ended the

@@ -133,7 +133,14 @@ func (wr *writing) stillAllowed(policy *mem.EffectivePolicy) error {
 			return err
 		}
 	}
+	wr.cur.policy.ConflictReview, wr.cur.policy.HoldForReview = policy.ConflictReview, policy.HoldForReview // for review
 	return nil
+}
+
+// ruledAnew reports that policy, nil for no news of it, says otherwise what becomes of contradictions.
+func (wr *writing) ruledAnew(policy *mem.EffectivePolicy) bool {
+	was := &wr.cur.policy
+	return policy != nil && (policy.ConflictReview != was.ConflictReview || policy.HoldForReview != was.HoldForReview)
 }
 
 // writeEagerly stores the draft on the assumption that nothing stands against it. A model
