@@ -8,7 +8,6 @@ import (
 
 	"github.com/memkernel/memkernel/kernel/mem"
 	"github.com/memkernel/memkernel/kernel/model"
-	"github.com/memkernel/memkernel/kernel/model/hashing"
 	"github.com/memkernel/memkernel/writepath/conflict"
 )
 
@@ -17,7 +16,7 @@ import (
 // is made for embeddings of meaning. The built-in embedder knows nothing of that, and with it
 // no neighbour is too far.
 func (k *Kernel) cosineFloor() mem.Cosine {
-	if _, words := k.embedder.(*hashing.Embedder); words {
+	if spells(&k.model) {
 		return -1
 	}
 	return 0

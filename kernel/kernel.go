@@ -128,7 +128,7 @@ func configure(opts []Option) (*config, error) {
 		}
 	}
 	var err error
-	if cfg.registry, err = driver.NewRegistry(append([]driver.Driver{baseline.New(), fusion.New(trust(cfg.embedder))}, cfg.drivers...)...); err != nil {
+	if cfg.registry, err = driver.NewRegistry(append([]driver.Driver{baseline.New(), fusion.New(trust(&cfg.model))}, cfg.drivers...)...); err != nil {
 		return nil, err
 	}
 	if cfg.sendsTo, err = destinations(cfg.registry); err != nil {
@@ -155,9 +155,13 @@ func destinations(drivers *driver.Registry) (map[string]mem.Destination, error) 
 	return to, nil
 }
 
-// trust returns how far the fusion driver may trust an embedder.
-func trust(e model.Embedder) fusion.Trust {
-	if _, ok := e.(*hashing.Embedder); ok {
+// spells reports whether a model compares how texts are written, and not what they mean: the built-in
+// one does, whatever a host has put around it.
+func spells(m *model.Info) bool { return m.Name == hashing.Name }
+
+// trust returns how far the fusion driver may trust an embedding model.
+func trust(m *model.Info) fusion.Trust {
+	if spells(m) {
 		return fusion.Spelling
 	}
 	return fusion.Meaning

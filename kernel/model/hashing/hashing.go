@@ -20,6 +20,9 @@ import (
 )
 
 const (
+	// Name is the model's, in Info.
+	Name = "hashing"
+
 	// DefaultDim is the number of components unless the host asks for another: as many as
 	// the small sentence models have, and few enough for a covering index on the vectors.
 	DefaultDim = 384
@@ -55,7 +58,7 @@ func NewDim(dim int) (*Embedder, error) {
 // Info describes the embedder.
 func (e *Embedder) Info() model.Info {
 	return model.Info{
-		Name:      "hashing",
+		Name:      Name,
 		Revision:  strconv.Itoa(version) + "." + strconv.Itoa(lexical.Version),
 		Dim:       e.dim,
 		InProcess: true,
