@@ -53,7 +53,8 @@ type Ranked struct {
 
 // ScopedView is read-only access to the memories that one caller may see, for one call.
 // Its methods may be called from several goroutines. Once the call is over every method
-// returns mem.ErrViewClosed. What it returns is the driver's own copy.
+// returns mem.ErrViewClosed. What it returns is the driver's own copy. A view answers 64 calls, and
+// then mem.ErrTooLarge; a call returns 1,000 rows at most.
 type ScopedView interface {
 	// Candidates returns the best rows of the lexical arm by BM25, best first, or with an
 	// empty Text the most recent rows.
@@ -63,8 +64,9 @@ type ScopedView interface {
 	// embedding must come from Embed: it must have the kernel's dimension.
 	Vector(ctx context.Context, q VectorQuery) ([]Candidate, error)
 
-	// Embed returns the unit vector of a text by the kernel's embedder. It fails when the
-	// embedder does; a driver should then rank by words alone.
+	// Embed returns the unit vector of a text by the kernel's embedder, nil for a text in which
+	// that sees nothing, for which Vector returns no rows. It fails when the embedder does; a
+	// driver should then rank by words alone.
 	Embed(ctx context.Context, text string) ([]float32, error)
 }
 
@@ -75,7 +77,7 @@ type CandidateQuery struct {
 	// Limit is how many rows at most; the kernel caps it.
 	Limit int
 	// From and To bound the time in the world, inclusive, as in a search request; zero for no
-	// bound. They narrow what the search itself asks for and never widen it. A bound costs about
+	// bound, and mem.ErrInvalid if To is before From. They narrow what the search itself asks for and never widen it. A bound costs about
 	// what a search with these conditions costs: the rows themselves are looked at.
 	From, To time.Time
 	// Detail fills the descriptive fields of the candidates, at the cost of reading the rows.
@@ -92,7 +94,7 @@ type VectorQuery struct {
 	Detail bool
 }
 
-// Candidate is one visible, current row.
+// Candidate is one visible row: a current one, unless the search asks for those that have ended.
 type Candidate struct {
 	// Ref identifies the row.
 	Ref mem.ID

@@ -107,7 +107,7 @@ func (s *settling) become(id mem.ID, next settleRow) {
 func (s *settling) setStatus(id mem.ID, status mem.Status) {
 	row := s.rows[id]
 	p := queries.SettleStatusParams{
-		Status: string(status), Was: string(row.status), Tenant: s.tenant, ID: uuid.UUID(id), Namespace: s.ns,
+		Status: string(status), Was: string(row.status), Tenant: s.tenant, ID: uuid.UUID(id), Namespace: s.ns, Now: s.now,
 	}
 	s.add(func(ctx context.Context, q *queries.Queries) error {
 		_, err := q.SettleStatus(ctx, p)

@@ -45,6 +45,13 @@ func openDisk(dir string, limit int64, dim int) (*disk, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err //nolint:wrapcheck // it names the path
 	}
+	probe, err := os.CreateTemp(dir, newPrefix+"*")
+	if err != nil {
+		return nil, err
+	}
+	if err := errors.Join(probe.Close(), os.Remove(probe.Name())); err != nil {
+		return nil, err //nolint:wrapcheck // it names the path
+	}
 	d := &disk{dir: dir, limit: limit, dim: dim}
 	return d, d.shrink()
 }

@@ -61,8 +61,8 @@ type shared struct {
 
 var _ model.TenantEmbedder = (*Cache)(nil)
 
-// New returns a cache in front of a model. ErrConfig reports a nil model, bounds that are negative or
-// too small for one vector, or a directory that cannot be made or written.
+// New returns a cache in front of a model. ErrConfig reports a nil model, a MaxDiskBytes that does not
+// hold one vector though there is a Dir, or a Dir that cannot be made, listed or written.
 func New(e model.Embedder, cfg Config) (*Cache, error) {
 	if e == nil {
 		return nil, fmt.Errorf("%w: the model is nil", ErrConfig)
@@ -117,7 +117,7 @@ func (c *Cache) For(tenant string) model.Embedder {
 }
 
 // Embed returns the vectors of texts, asking the model at most once, for all that is not remembered.
-// Its error is the model's, or ErrMalformed; then there are no vectors, and nothing is remembered. A
+// Its error is the model's, the context's or ErrMalformed; then there are no vectors, and nothing is remembered. A
 // disk that fails costs a question to the model, and is counted in Stats.
 func (c *Cache) Embed(ctx context.Context, texts []string) ([][]float32, error) {
 	out := make([][]float32, len(texts))
@@ -132,8 +132,11 @@ func (c *Cache) Embed(ctx context.Context, texts []string) ([][]float32, error) 
 			order = append(order, k)
 		}
 	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	if len(order) == 0 {
-		return out, ctx.Err()
+		return out, nil
 	}
 	ask := make([]string, len(order))
 	for i, k := range order {
@@ -203,7 +206,8 @@ func (c *Cache) Purge() error {
 
 // Stats counts since New, and says what is kept in memory now.
 type Stats struct {
-	// Hits were found in memory, DiskHits on disk, and Misses were asked of the model.
+	// Hits were found in memory, DiskHits on disk, and Misses were got from the model; a text that
+	// stands in one call twice counts once.
 	Hits, DiskHits, Misses int64
 	// DiskFaults counts files that could not be read or written.
 	DiskFaults int64
