@@ -47,10 +47,10 @@ func openDisk(dir string, limit int64, dim int) (*disk, error) {
 	}
 	probe, err := os.CreateTemp(dir, newPrefix+"*")
 	if err != nil {
-		return nil, err
+		return nil, err //nolint:wrapcheck // it names the path
 	}
 	if err := errors.Join(probe.Close(), os.Remove(probe.Name())); err != nil {
-		return nil, err //nolint:wrapcheck // it names the path
+		return nil, err
 	}
 	d := &disk{dir: dir, limit: limit, dim: dim}
 	return d, d.shrink()
