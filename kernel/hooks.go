@@ -67,7 +67,8 @@ type ModelInfo struct {
 
 // DriverHook observes retrieval drivers.
 type DriverHook interface {
-	// DriverPlan runs after a driver has answered, failed or been given up on.
+	// DriverPlan runs after a driver has answered, failed or been given up on; not for one that was not
+	// asked.
 	DriverPlan(ctx context.Context, info DriverInfo)
 }
 

@@ -24,10 +24,11 @@ type StatsReply struct {
 	Pending       int64
 	OldestPending time.Duration
 	// Held counts current memories that are kept out of sight until they are checked, Disputed
-	// those that are set aside because they contradict one of higher trust; neither is in Live.
+	// those that are set aside because they contradict one that stands, of higher trust or
+	// more recent; neither is in Live.
 	Held, Disputed int64
 	// Unchecked counts memories that have not been compared with their neighbours yet, held ones
-	// included, OldestUnchecked is how long ago the first of them was written: if it grows, no
+	// included, OldestUnchecked is how long ago the first of them came up for it: if it grows, no
 	// kernel is started, none keeps up, or the language model is down.
 	Unchecked       int64
 	OldestUnchecked time.Duration

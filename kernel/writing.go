@@ -28,7 +28,7 @@ type writing struct {
 	state writepath.State
 	// derived reports that facts is what became of the text; before, it is the text itself.
 	derived bool
-	// so far is what the reply will say whatever is decided on the facts.
+	// soFar is what the reply will say whatever is decided on the facts.
 	soFar WriteReply
 	reply *WriteReply
 }

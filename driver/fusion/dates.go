@@ -232,7 +232,7 @@ func (w word) is(texts ...string) bool {
 	return false
 }
 
-// longestMonth is the length in bytes of the longest name of a month.
+// longestMonth is the length in characters of the longest name of a month.
 const longestMonth = 10
 
 // monthNamed returns the month of that name, 0 if there is none. The languages share most names.

@@ -43,6 +43,9 @@ func TestWindow(t *testing.T) {
 		"between 3 May 2023 and 9 May 2023":          {"2023-05-03", "2023-05-09"},
 		"later than 9 May 2023, not 3 May 2023":      {"2023-05-03", "2023-05-09"},
 		"31 February 2023, or rather 1 March 2023":   {"2023-03-01", "2023-03-01"},
+		"2019-10-":                                   {"2019-10-01", "2019-10-31"}, // what they begin with
+		"may 2023x5":                                 {"2023-05-01", "2023-05-31"},
+		"12345678901234567890 May 2023a":             {"2023-05-01", "2023-05-31"},
 		"call 555 2023 1234 on 2 January 2020 at 10": {"2020-01-02", "2020-01-02"},
 	} {
 		from, to, ok := fusion.Window(text)
@@ -57,13 +60,10 @@ func TestNoWindow(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
 		"", "hello", "in May", "on 8 May", "May I go in 2023?", "in 2023", "room 2023", "the 1990s", "5/6/2023", "2023-13-01", "32 May 2023",
-		"31 June 2023", "2023/24", "1.2.3", "10.0.2.15", "may 2023x5", "year 0000-05-01", "9999-12-31", "version 2023.5", "20230508", "+49 30 2023",
-		"２０２３年５月", "2019-10-", "8-5-2023", "12345678901234567890 May 2023a",
+		"31 June 2023", "2023/24", "1.2.3", "10.0.2.15", "year 0000-05-01", "9999-12-31", "version 2023.5", "20230508", "+49 30 2023",
+		"２０２３年５月", "8-5-2023",
 	} {
 		from, to, ok := fusion.Window(text)
-		if text == "2019-10-" || text == "may 2023x5" || text == "12345678901234567890 May 2023a" {
-			continue // read as what they begin with
-		}
 		require.False(t, ok, "%q: %s to %s", text, from, to)
 	}
 }
