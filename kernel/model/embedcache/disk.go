@@ -169,8 +169,11 @@ func (d *disk) shrink() error {
 	slices.SortFunc(files, func(a, b file) int { return cmp.Or(a.used.Compare(b.used), cmp.Compare(a.path, b.path)) })
 	full := total > d.limit
 	for _, f := range files {
-		abandoned := f.unfinished && age(f.used) > touchAfter
-		if !abandoned && (!full || total <= d.limit-d.limit/8) {
+		keep := !full || total <= d.limit-d.limit/8
+		if f.unfinished { // somebody is about to finish it, unless it is old
+			keep = age(f.used) <= touchAfter
+		}
+		if keep {
 			continue
 		}
 		if err := remove(f.path); err != nil {
