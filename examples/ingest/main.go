@@ -41,9 +41,9 @@ import (
 	"errors"
 	"io"
 	"os"
-	"time"
 
 	"github.com/memkernel/memkernel/examples/internal/console"
+	"github.com/memkernel/memkernel/examples/internal/host"
 	"github.com/memkernel/memkernel/kernel"
 )
 
@@ -73,15 +73,5 @@ func ingest(ctx context.Context, opts *options, stdout, stderr io.Writer) (err e
 	if llm != nil {
 		with = append(with, kernel.WithLLM(llm, where))
 	}
-	k, err := kernel.OpenDefault(ctx, with...)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		// Also when interrupted: what was opened is closed in order.
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
-		defer cancel()
-		err = errors.Join(err, k.Close(ctx))
-	}()
-	return run(ctx, k, opts, in, stdout, stderr)
+	return host.Use(ctx, func(k *kernel.Kernel) error { return run(ctx, k, opts, in, stdout, stderr) }, with...)
 }

@@ -2,8 +2,6 @@ package main
 
 import (
 	"cmp"
-	"encoding/json"
-	"fmt"
 	"io"
 
 	"github.com/memkernel/memkernel/examples/internal/console"
@@ -12,13 +10,7 @@ import (
 // write writes the report for people, or else for programs.
 func (r *report) write(out io.Writer, asJSON bool) error {
 	if asJSON {
-		enc := json.NewEncoder(out)
-		enc.SetEscapeHTML(false)
-		enc.SetIndent("", "  ")
-		if err := enc.Encode(r); err != nil {
-			return fmt.Errorf("write: %w", err)
-		}
-		return nil
+		return console.WriteJSON(out, r)
 	}
 	p := &printer{console.Printer{Out: out}}
 	p.summary(r)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/memkernel/memkernel/examples/internal/console"
+	"github.com/memkernel/memkernel/examples/internal/host"
 	"github.com/memkernel/memkernel/examples/internal/transcript"
 	"github.com/memkernel/memkernel/kernel"
 )
@@ -170,11 +171,7 @@ func (l *loader) write(ctx context.Context, scribe kernel.Identity, t *transcrip
 	return nil
 }
 
-// issueKey makes a key and resolves it, as a program that was handed the secret would.
+// issueKey makes a key of this program's and resolves it.
 func issueKey(ctx context.Context, k *kernel.Kernel, maker kernel.Identity, ns kernel.Namespace, actor string, role kernel.Role) (kernel.Identity, error) {
-	key, err := k.Keys().Create(ctx, maker, kernel.KeyRequest{Namespace: ns, Actor: actor, Role: role, AgentID: "quickstart"})
-	if err != nil {
-		return kernel.Identity{}, err
-	}
-	return k.Authenticate(ctx, key.Secret)
+	return host.IssueKey(ctx, k, maker, kernel.KeyRequest{Namespace: ns, Actor: actor, Role: role, AgentID: "quickstart"})
 }

@@ -25,9 +25,9 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"time"
 
 	"github.com/memkernel/memkernel/examples/internal/console"
+	"github.com/memkernel/memkernel/examples/internal/host"
 	"github.com/memkernel/memkernel/examples/internal/transcript"
 	"github.com/memkernel/memkernel/kernel"
 )
@@ -72,23 +72,13 @@ func parseFlags(args []string, stderr io.Writer) (options, error) {
 }
 
 // quickstart reads the input, and only if all of it is good opens the kernel.
-func quickstart(ctx context.Context, opts options, stdout, stderr io.Writer) (err error) {
+func quickstart(ctx context.Context, opts options, stdout, stderr io.Writer) error {
 	j, err := newJob(opts)
 	if err != nil {
 		return err
 	}
 	j.progress = stderr
-	k, err := kernel.OpenDefault(ctx)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		// Also when interrupted: what was opened is closed in order.
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
-		defer cancel()
-		err = errors.Join(err, k.Close(ctx))
-	}()
-	return run(ctx, k, j, stdout)
+	return host.Use(ctx, func(k *kernel.Kernel) error { return run(ctx, k, j, stdout) })
 }
 
 // job is what a run has to do.

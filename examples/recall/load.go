@@ -11,6 +11,7 @@ import (
 
 	"github.com/memkernel/memkernel/acl"
 	"github.com/memkernel/memkernel/examples/internal/console"
+	"github.com/memkernel/memkernel/examples/internal/host"
 	"github.com/memkernel/memkernel/examples/internal/locomo"
 	"github.com/memkernel/memkernel/kernel"
 	"github.com/memkernel/memkernel/kernel/mem"
@@ -117,12 +118,8 @@ func (l *loader) keep(m *memory, reply *kernel.WriteReply) {
 	l.report.Memories++
 }
 
-// identity makes a key and resolves it, as a program that was handed the secret would.
+// identity makes a key of this program's and resolves it.
 func (l *loader) identity(ctx context.Context, req kernel.KeyRequest) (kernel.Identity, error) {
 	req.AgentID = "recall"
-	key, err := l.kernel.Keys().Create(ctx, l.owner, req)
-	if err != nil {
-		return kernel.Identity{}, err
-	}
-	return l.kernel.Authenticate(ctx, key.Secret)
+	return host.IssueKey(ctx, l.kernel, l.owner, req)
 }

@@ -26,11 +26,10 @@ package main
 
 import (
 	"context"
-	"errors"
 	"io"
-	"time"
 
 	"github.com/memkernel/memkernel/examples/internal/console"
+	"github.com/memkernel/memkernel/examples/internal/host"
 	"github.com/memkernel/memkernel/kernel"
 )
 
@@ -46,20 +45,10 @@ func command(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 }
 
 // recall reads the input, and only if all of it is good opens the kernel.
-func recall(ctx context.Context, opts *options, stdout, stderr io.Writer) (err error) {
+func recall(ctx context.Context, opts *options, stdout, stderr io.Writer) error {
 	in, err := opts.input()
 	if err != nil {
 		return err
 	}
-	k, err := kernel.OpenDefault(ctx, kernel.WithDrivers(own()...))
-	if err != nil {
-		return err
-	}
-	defer func() {
-		// Also when interrupted: what was opened is closed in order.
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
-		defer cancel()
-		err = errors.Join(err, k.Close(ctx))
-	}()
-	return run(ctx, k, opts, in, stdout, stderr)
+	return host.Use(ctx, func(k *kernel.Kernel) error { return run(ctx, k, opts, in, stdout, stderr) }, kernel.WithDrivers(own()...))
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -12,13 +11,7 @@ import (
 // write writes the report for people, or else for programs.
 func (r *report) write(out io.Writer, asJSON bool) error {
 	if asJSON {
-		enc := json.NewEncoder(out)
-		enc.SetEscapeHTML(false)
-		enc.SetIndent("", "  ")
-		if err := enc.Encode(r); err != nil {
-			return fmt.Errorf("write: %w", err)
-		}
-		return nil
+		return console.WriteJSON(out, r)
 	}
 	p := &printer{console.Printer{Out: out}}
 	p.input(r)

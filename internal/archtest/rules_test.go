@@ -62,6 +62,7 @@ var allow = map[string][]string{
 	"examples/ingest": concat(forHosts, "examples/internal/...", "kernel/model/openai"),
 
 	"examples/internal/console":    {}, // text to a terminal
+	"examples/internal/host":       {"kernel"},
 	"examples/internal/locomo":     {"acl"},
 	"examples/internal/transcript": {"kernel", "kernel/mem"},
 
